@@ -27,9 +27,8 @@ Finder = Callable[[LintSubject], Iterable[Finding]]
 class Check:
     """One check. `documentation` is the finder's docstring: the mistake, the reason, the fix.
 
-    `tables`: the check runs only if one of these tables has rows (empty: always). `pgsql`: it also
-    holds for the PostgreSQL side. `any_size`: it compiles no pattern, tries no query and takes a
-    glance at large tables, so that a plan of any size runs it.
+    `pgsql`: it also holds for the PostgreSQL side. `any_size`: it compiles no pattern, tries no
+    query and takes a glance at large tables, so that a plan of any size runs it.
     """
 
     code: str
@@ -37,15 +36,8 @@ class Check:
     severity: Severity
     documentation: str
     find: Finder
-    tables: Sequence[str] = ()
     pgsql: bool = False
     any_size: bool = False
-
-    def findings(self, subject: LintSubject) -> Iterable[Finding]:
-        """Return the check's findings in a configuration."""
-        held = subject.configuration.tables
-        has_rows = any(name in held and held[name].rows for name in self.tables)
-        return self.find(subject) if has_rows or not self.tables else ()
 
     @property
     def summary(self) -> str:
@@ -62,25 +54,18 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    code: str,
-    name: str,
-    severity: Severity,
-    *,
-    tables: Sequence[str] = (),
-    pgsql: bool = False,
-    any_size: bool = False,
+    code: str, name: str, severity: Severity, *, pgsql: bool = False, any_size: bool = False
 ) -> Callable[[Finder], Finder]:
     """Return a decorator that registers a function from a subject to findings as a check.
 
-    `tables`, `pgsql`, `any_size`: see Check. Raises: ValueError if the code or the name is taken.
+    `pgsql`, `any_size`: see Check. Raises: ValueError if the code or the name is taken.
     """
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
             raise ValueError(f"duplicate check {code} {name}")
         documentation = cleandoc(find.__doc__ or "")
-        options = tables, pgsql, any_size
-        _CHECKS[code] = Check(code, name, severity, documentation, find, *options)
+        _CHECKS[code] = Check(code, name, severity, documentation, find, pgsql, any_size)
         return find
 
     return register

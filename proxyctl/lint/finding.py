@@ -15,8 +15,6 @@ from proxyctl.state.row import Key, Secret, Where
 if TYPE_CHECKING:
     from proxyctl.routing.reach import Session
 
-RULES = "mysql_query_rules"
-
 _LONGEST_TEXT = 60
 _MOST_LISTED = 5
 

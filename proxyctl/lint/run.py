@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from proxyctl.lint.check import UNUSED_IGNORE, Check
 from proxyctl.lint.finding import Finding, Severity
@@ -86,8 +85,7 @@ def lint(
     kept: list[Placed] = []
     ignored = 0
     place = subject.configuration.place
-    of_mysql = ((check, finding) for check in checks for finding in check.findings(subject))
-    for check, finding in chain(of_mysql, pgsql_findings(subject, checks)):
+    for check, finding in _all_findings(subject, checks):
         left = _without_ignored(replace(finding, code=check.code), ignores, used)
         if finding.is_superseded:
             continue
@@ -104,6 +102,16 @@ def lint(
         kept += _unused_findings(judged, ran[UNUSED_IGNORE])
     kept.sort(key=_order)
     return LintReport(_joined(kept), checks, ignored, name)
+
+
+def _all_findings(subject: LintSubject, checks: Iterable[Check]) -> Iterator[tuple[Check, Finding]]:
+    """Yield the findings of each check on the MySQL side, and on the PostgreSQL side."""
+    for check in checks:
+        yield from ((check, finding) for finding in check.find(subject))
+    if (pgsql := subject.pgsql_side) is not None:
+        for check in checks:
+            if check.pgsql:
+                yield from ((check, finding) for finding in check.find(pgsql))
 
 
 def _joined(findings: Iterable[Placed]) -> list[Placed]:
@@ -153,19 +161,3 @@ def _order(placed: Placed) -> _Order:
         (0, part, "") if isinstance(part, int) else (1, 0, str(part)) for part in finding.key
     )
     return path, line, column, finding.table, key, finding.code, finding.message
-
-
-# The PostgreSQL side ------------------------------------------------------------------------------
-
-
-def pgsql_findings(
-    subject: LintSubject, checks: Iterable[Check]
-) -> Iterator[tuple[Check, Finding]]:
-    """Yield the findings on the PostgreSQL side, if it has rows."""
-    side = subject.pgsql_side
-    if side is None:
-        return
-    for check in checks:
-        for finding in check.findings(side) if check.pgsql else ():
-            column = finding.column and side.name(finding.column)
-            yield check, replace(finding, table=side.name(finding.table), column=column)

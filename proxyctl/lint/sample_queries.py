@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.lint.finding import RULES, Case, Cases, Finding
-from proxyctl.lint.subject import FAST_ROUTING, USERS, LintSubject
+from proxyctl.lint.finding import Case, Cases, Finding
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import (
     BASIC,
@@ -88,7 +88,7 @@ def sent_to_readers(subject: LintSubject, kind: QueryKind) -> Iterator[tuple[Fin
     for (culprit, sent_kind), sent in subject.once(_observations).sent.items():
         if sent_kind is kind:
             cause: object = culprit
-            if culprit.table == RULES:
+            if culprit.table == subject.dialect.rules:
                 first_word = sent.query.split(maxsplit=1)[0].upper()
                 cause = (culprit.column, sent.hostgroup, first_word, *sent.probe_names)
             by_cause.setdefault(cause, (culprit, sent, {}))[2][culprit.key] = sent.cases
@@ -114,17 +114,21 @@ def also_sent(probe_names: list[str]) -> str:
 def culprit_of(subject: LintSubject, route: Route, session: Session) -> Culprit | None:
     """Return the row that decides where a query goes; None if a hint decides, or nothing."""
     if route.source is HostgroupOrigin.RULE:
-        return Culprit(RULES, (route.rule_id,), "destination_hostgroup")
+        return Culprit(subject.dialect.rules, (route.rule_id,), "destination_hostgroup")
     if route.source is HostgroupOrigin.FAST_ROUTING:
         jumps = subject.once(_jumping_rules).intersection(route.matched_rules)
         if jumps:
             last = next(rule_id for rule_id in reversed(route.matched_rules) if rule_id in jumps)
-            return Culprit(RULES, (last,), "flagOUT")
+            return Culprit(subject.dialect.rules, (last,), "flagOUT")
         key = subject.reach.fast_key(session, route.flagIN)
-        return None if key is None else Culprit(FAST_ROUTING, key, "destination_hostgroup")
+        return (
+            None
+            if key is None
+            else Culprit(subject.dialect.fast_routing, key, "destination_hostgroup")
+        )
     user = subject.login_keys.get(session.username or "")
     if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP and user is not None:
-        return Culprit(USERS, user, "default_hostgroup")
+        return Culprit(subject.dialect.users, user, "default_hostgroup")
     return None
 
 
@@ -162,12 +166,14 @@ def _observe(subject: LintSubject, session: Session, seen: Observations) -> None
         return
     written = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
     seen.begins_elsewhere |= BEGIN in written
-    for probe in subject.samples.probes if read else ():
+    for probe in subject.dialect.samples.probes if read else ():
         route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
         if culprit is None or probe.kind is QueryKind.READ:
             continue
-        if culprit.table == RULES and culprit.key[0] not in subject.once(_takes_whole_sessions):
+        if culprit.table == subject.dialect.rules and culprit.key[0] not in subject.once(
+            _takes_whole_sessions
+        ):
             seen.note(culprit, probe, route, session)
         elif written - {BEGIN}:
             seen.doubtful.append((culprit, probe, route, session))
@@ -245,7 +251,7 @@ def _observe_rules(subject: LintSubject, seen: Observations) -> None:
 
     cells_of = {row.key: row.cells for row in subject.rule_rows}
     for rule in subject.rules:
-        culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")
+        culprit = Culprit(subject.dialect.rules, (rule.rule_id,), "destination_hostgroup")
         known = {kind for kind in (QueryKind.LOCK, QueryKind.WRITE) if (culprit, kind) in seen.sent}
         if rule.destination not in seen.readers or rule.negated or QueryKind.LOCK in known:
             continue
@@ -256,7 +262,7 @@ def _observe_rules(subject: LintSubject, seen: Observations) -> None:
         pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
         if pattern is None or isinstance(pattern, Secret):
             continue
-        for probe in queries_of(str(pattern), subject.samples):
+        for probe in queries_of(str(pattern), subject.dialect.samples):
             if probe.kind in known:
                 continue
             route = subject.reach.route(session, probe.query)
@@ -290,7 +296,7 @@ def queries_of_shards(subject: LintSubject) -> Iterator[ShardQuery]:
     One schema stands for all schemas in fast routing that no rule tells apart.
     """
     for row in subject.rule_rows:
-        section = subject.section_of(RULES, row.key)
+        section = subject.section_of(subject.dialect.rules, row.key)
         if not section or row.rule is None or row.rule.destination is None:
             continue
         _, pattern = next(row.patterns, ("", ""))
@@ -302,7 +308,7 @@ def queries_of_shards(subject: LintSubject) -> Iterator[ShardQuery]:
     schemas = {rule.schemaname for rule in subject.rules}
     known = set()
     for (username, schemaname, flag), hostgroup in subject.router.fast_routing.items():
-        section = subject.section_of(FAST_ROUTING, (username, schemaname, flag))
+        section = subject.section_of(subject.dialect.fast_routing, (username, schemaname, flag))
         kind = (section, username, schemaname if schemaname in schemas else None)
         if section and not flag and kind not in known:
             known.add(kind)
@@ -348,17 +354,17 @@ def _of_rules(subject: LintSubject) -> Iterator[_DestinationRow]:
         sets = dict(rule.sets)
         if not {"OK_msg", "error_msg"} & sets.keys():
             key = (rule.rule_id,)
-            yield RULES, "destination_hostgroup", rule.destination, key
-            yield RULES, "mirror_hostgroup", sets.get("mirror_hostgroup"), key
+            yield subject.dialect.rules, "destination_hostgroup", rule.destination, key
+            yield subject.dialect.rules, "mirror_hostgroup", sets.get("mirror_hostgroup"), key
 
 
 def _of_fast_routing(subject: LintSubject) -> Iterator[_DestinationRow]:
-    table = subject.configuration.tables.get(FAST_ROUTING)
+    table = subject.configuration.tables.get(subject.dialect.fast_routing)
     column = "destination_hostgroup"
     if table is not None:
         position = table.layout.index[column]
         for key, row in table.rows.items():
-            yield FAST_ROUTING, column, row[position], key
+            yield subject.dialect.fast_routing, column, row[position], key
 
 
 def _of_users(subject: LintSubject) -> Iterator[_DestinationRow]:
@@ -374,4 +380,4 @@ def _of_users(subject: LintSubject) -> Iterator[_DestinationRow]:
             )
         if uses_default[tried]:
             key = subject.login_keys[name]
-            yield USERS, "default_hostgroup", user.default_hostgroup, key
+            yield subject.dialect.users, "default_hostgroup", user.default_hostgroup, key

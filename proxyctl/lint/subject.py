@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.lint.finding import RULES, quoted
+from proxyctl.lint.finding import Finding, quoted
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody
 from proxyctl.routing.criteria import Criteria, CriterionFlaw
-from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_name
-from proxyctl.routing.probes import MYSQL, PGSQL, Samples
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.router import router_of
@@ -29,18 +28,13 @@ from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import ColumnValues, Key, Row, Where
 from proxyctl.state.servers import Address, Server
-from proxyctl.state.topology import FAMILY_TABLES
 
 T = TypeVar("T")
-
-SERVERS = "mysql_servers"
-USERS = "mysql_users"
-FAST_ROUTING = "mysql_query_rules_fast_routing"
 
 
 @dataclass(frozen=True)
 class RuleRow:
-    """An active row of mysql_query_rules.
+    """An active row of a table of query rules.
 
     Shape: `cells` as the table holds them; `rule` as ProxySQL reads them, None if it drops the row
     at LOAD.
@@ -79,15 +73,12 @@ class FamilyRow(NamedTuple):
 
 
 class LintSubject:
-    """A configuration under lint: its MySQL side, or its PostgreSQL side.
-
-    Checks know tables, columns and variables by the names of the MySQL side. What a message names
-    is `name(...)` of it.
-    """
+    """One side of a configuration under lint; `dialect` names its tables and variables."""
 
     def __init__(
         self,
         configuration: Configuration,
+        dialect: Dialect = MYSQL,
         *,
         backend_versions: Sequence[str] = (),
         plain_passwords: Mapping[str, Where] = MappingProxyType({}),
@@ -95,6 +86,9 @@ class LintSubject:
     ) -> None:
         """`other`: the same before or after a change; its sessions are tried, too."""
         self.configuration = configuration
+        self.dialect = dialect
+        self.rule_finding = partial(Finding, dialect.rules)
+        """Returns a finding about a rule; takes the arguments of Finding behind the table."""
         self._other = other
         self.plain_passwords = plain_passwords
         """Where a file has an instance's password in clear text, by name of the instance."""
@@ -108,34 +102,18 @@ class LintSubject:
             self._once[make] = make(self)
         return cast(T, self._once[make])
 
-    # -- MySQL or PostgreSQL ------------------------------------------------------------------
-
-    @property
-    def is_pgsql(self) -> bool:
-        """Whether this is the PostgreSQL side."""
-        return self.configuration.is_pgsql
-
     @cached_property
     def pgsql_side(self) -> LintSubject | None:
-        """The PostgreSQL side, if it has rows."""
+        """The PostgreSQL side of the configuration, if it has rows."""
         tables = self.configuration.tables.items()
         if not any(table.rows for name, table in tables if name.startswith("pgsql_")):
             return None
         other = self._other and self._other.pgsql_side
-        return LintSubject(pgsql_as_mysql(self.configuration), other=other)
-
-    @property
-    def samples(self) -> Samples:
-        """The sample queries in the SQL of this side."""
-        return PGSQL if self.is_pgsql else MYSQL
-
-    def name(self, of_mysql: str) -> str:
-        """Return this side's name of a table, a column or a variable of the MySQL side."""
-        return pgsql_name(of_mysql) if self.is_pgsql else of_mysql
+        return LintSubject(self.configuration, PGSQL, other=other)
 
     def session_words(self, session: Session) -> str:
         """Return the words after a query that name its session; '' for any session."""
-        return session.words(schema="database" if self.is_pgsql else "schema")
+        return session.words(schema=self.dialect.schema)
 
     # -- tables -------------------------------------------------------------------------------
 
@@ -163,12 +141,12 @@ class LintSubject:
 
     def rule_name(self, rule_id: int) -> str:
         """Return `rule 5`, or `rule 5 (in no file)`."""
-        return f"rule {rule_id}{self.configuration.owner(RULES, (rule_id,))}"
+        return f"rule {rule_id}{self.configuration.owner(self.dialect.rules, (rule_id,))}"
 
     @cached_property
     def router(self) -> Router:
         """The router of the configuration. Raises: as `router_of`."""
-        return router_of(self.configuration)
+        return router_of(self.configuration, self.dialect)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -196,11 +174,11 @@ class LintSubject:
 
     @cached_property
     def rule_rows(self) -> tuple[RuleRow, ...]:
-        """All active rows of mysql_query_rules, sorted by rule_id."""
+        """All active rules, sorted by rule_id."""
         by_id = {rule.rule_id: rule for rule in self.rules}
         rows = [
             RuleRow(key, cells, by_id.get(number(cells["rule_id"]) or 0))
-            for key, cells in self.cells(RULES)
+            for key, cells in self.cells(self.dialect.rules)
             if number(cells["active"]) == 1
         ]
         return tuple(sorted(rows, key=lambda row: number(row.cells["rule_id"]) or 0))
@@ -208,7 +186,7 @@ class LintSubject:
     @cached_property
     def criteria(self) -> Criteria:
         """What is known about the criteria of rules."""
-        return Criteria(self.configuration, self.logins)
+        return Criteria(self.configuration, self.router)
 
     def flaws(self, *columns: str) -> Iterator[tuple[RuleRow, str, CriterionFlaw]]:
         """Yield what is wrong with these columns of the active rules."""
@@ -235,7 +213,7 @@ class LintSubject:
     def variables(self) -> RoutingVariables:
         """The variables that routing depends on."""
         held = self.configuration
-        return RoutingVariables.from_values(held.all_variables(), held.version)
+        return RoutingVariables.from_values(held.all_variables(), held.version, self.dialect)
 
     @property
     def engine(self) -> RegexEngine:
@@ -251,10 +229,10 @@ class LintSubject:
 
     @cached_property
     def login_keys(self) -> dict[str, Key]:
-        """The key in mysql_users of each login, by name."""
+        """The key of each login in the table of users, by name."""
         return {
             str(cells["username"]): key
-            for key, cells in self.cells(USERS)
+            for key, cells in self.cells(self.dialect.users)
             if cells["active"] == cells["frontend"] == 1
         }
 
@@ -265,7 +243,7 @@ class LintSubject:
         """The active rows of family tables: by these the monitor places nodes."""
         return tuple(
             FamilyRow(table, key, cells, _roles(cells))
-            for table in FAMILY_TABLES
+            for table in self.dialect.family_tables
             for key, cells in self.cells(table)
             if cells.get("active", 1) == 1
         )
@@ -298,10 +276,10 @@ class LintSubject:
     @cached_property
     def servers(self) -> HostgroupServers:
         """The servers of each hostgroup that are not OFFLINE_HARD."""
-        return HostgroupServers(self.configuration)
+        return HostgroupServers(self.configuration, self.dialect)
 
     def nodes_of(self, family: FamilyRow) -> list[Server]:
-        """Return the nodes of a family, each with its first row of mysql_servers."""
+        """Return the nodes of a family, each with its first row."""
         nodes: dict[Address, Server] = {}
         for hostgroup in dict.fromkeys(family.roles.values()):
             for backend in self.servers.of(hostgroup):

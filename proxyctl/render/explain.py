@@ -20,6 +20,7 @@ from proxyctl.routing import (
     Stage,
     Step,
 )
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
 from proxyctl.routing.servers import Destination
 from proxyctl.routing.special import Reply
@@ -39,7 +40,6 @@ _INDENT = " " * 13
 _COLUMNS = {
     Reason.FLAG_IN: "flagIN",
     Reason.USERNAME: "username",
-    Reason.SCHEMANAME: "schemaname",
     Reason.CLIENT_ADDR: "client_addr",
     Reason.PROXY_ADDR: "proxy_addr",
     Reason.PROXY_PORT: "proxy_port",
@@ -51,7 +51,7 @@ _COLUMNS = {
     Reason.NOT_MATCH_PATTERN: "match_pattern",
     Reason.UNKNOWN_QUERY: "match_pattern",
 }
-"""The column that a reason is about."""
+"""The column that a reason is about, where dialects do not differ."""
 
 
 def explain_text(
@@ -90,7 +90,8 @@ def _head(answer: ExplainedQuery) -> Iterator[str]:
     yield f"query        {cut(query) or '(empty)'}"
     yield f"session      {_session(answer)}"
     if route.digest is None:
-        yield _with_side_names("digest       none: mysql-query_digests is false", answer.explainer)
+        variable = answer.explainer.dialect.variable("query_digests")
+        yield f"digest       none: {variable} is false"
         return
     yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
 
@@ -98,32 +99,25 @@ def _head(answer: ExplainedQuery) -> Iterator[str]:
 def _session(answer: ExplainedQuery) -> str:
     """Return the session of the query; without a schema, that of the user and its origin."""
     request, router = answer.request, answer.explainer.router
-    is_pgsql = answer.explainer.configuration.is_pgsql
+    dialect = answer.explainer.dialect
     if request.username is not None and not request.schemaname:
         user = router.user(request.username)
         origin = "default_schema of the user" if user and user.default_schema else None
-        origin = "the name of the user" if is_pgsql else origin or "mysql-default_schema"
+        origin = "the name of the user" if dialect is PGSQL else origin or "mysql-default_schema"
         schema = router.schema_of(request)
         text = SENSITIVE if isinstance(schema, Secret) else schema
         request = replace(request, schemaname=f"{text} ({origin})")
-    return session_text(request, is_pgsql=is_pgsql)
+    return session_text(request, dialect)
 
 
-def _with_side_names(text: str, explainer: Explainer) -> str:
-    """Return one of our texts with the names of the side, MySQL or PostgreSQL."""
-    if not explainer.configuration.is_pgsql:
-        return text
-    return text.replace("mysql-", "pgsql-").replace("schemaname", "database")
-
-
-def session_text(request: ClientQuery, *, is_pgsql: bool = False) -> str:
+def session_text(request: ClientQuery, dialect: Dialect = MYSQL) -> str:
     """Return a session: `user app, schema shop`, or `user app, database shop` for PostgreSQL."""
     parts = [
         "no user" if request.username is None else f"user {printable(request.username)}",
         *(
             f"{word} {printable(str(value))}"
             for word, value in (
-                ("database" if is_pgsql else "schema", request.schemaname),
+                (dialect.schema, request.schemaname),
                 ("client_addr", request.client_addr),
                 ("proxy_addr", request.proxy_addr),
                 ("proxy_port", request.proxy_port),
@@ -157,8 +151,8 @@ def chain_lines(
             lines.append(f"  {'':{width}}  {count} behind it not reached")
         elif len(steps) > LISTED_ALIKE and not lists_all:
             first, last = steps[0].rule_id, steps[-1].rule_id
-            reason_text = _with_side_names(reason.value, explainer)
-            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {reason_text}")
+            miss = _miss_text(reason, explainer.dialect)
+            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {miss}")
         else:
             for step in steps:
                 lines += _miss_lines(step, explainer, width, style)
@@ -172,16 +166,27 @@ def _row(number: int | str, word: str, text: str, width: int, style: Style) -> l
     return style.lines(text, first=head, then=" " * len(head))
 
 
+def _column(reason: Reason, dialect: Dialect) -> str | None:
+    """Return the column that a reason is about."""
+    return dialect.schema_column if reason is Reason.SCHEMANAME else _COLUMNS.get(reason)
+
+
+def _miss_text(reason: Reason, dialect: Dialect) -> str:
+    if reason is Reason.SCHEMANAME:
+        return f"only for {dialect.schema_column}"
+    return str(reason.value)
+
+
 def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> Iterator[str]:
     reason = step.reason
-    column = _COLUMNS.get(reason) if reason else None
+    column = _column(reason, explainer.dialect) if reason else None
     value = explainer.rules.get(step.rule_id, {}).get(column) if column else None
-    text = _with_side_names(reason.value, explainer) if reason else ""
+    text = _miss_text(reason, explainer.dialect) if reason else ""
     if column is not None and column in step.broken:
         text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
     criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"
     if column is not None and column not in step.broken and (flaw := explainer.flaw(step, column)):
-        criterion += f"   ({_with_side_names(flaw, explainer)})"
+        criterion += f"   ({flaw})"
     for line in _row(step.rule_id, "no", f"{text}{criterion}", width, style):
         yield style("dim", line)
 
@@ -235,9 +240,7 @@ def end_lines(
     yield from _answers(answer, names)
     yield f"goes to      {style('bold', destination_text(route, names))}{_reason_text(answer)}"
     if destination is not None and with_servers:
-        servers = servers_text(destination)
-        if not destination.backends:
-            servers = _with_side_names(servers, explainer)
+        servers = servers_text(destination, explainer.dialect)
         yield from style.lines(servers, first="servers      ", then=_INDENT)
     if answer.copy is not None:
         yield from style.lines(
@@ -322,12 +325,13 @@ def _copy_text(copy: Route, explainer: Explainer) -> str:
     return f"{to}: default_hostgroup of the user" if copy.destination_hostgroup is not None else to
 
 
-def servers_text(destination: Destination) -> str:
+def servers_text(destination: Destination, dialect: Dialect) -> str:
     """Return the servers of a hostgroup on one line."""
     if not destination.is_known:
         return "not in these files"
     if not destination.backends:
-        return "none: a query waits for mysql-connect_timeout_server_max, then fails"
+        timeout = dialect.variable("connect_timeout_server_max")
+        return f"none: a query waits for {timeout}, then fails"
     weights = {backend.weight for backend in destination.backends}
     parts = []
     for backend in destination.backends:

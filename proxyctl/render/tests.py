@@ -125,7 +125,7 @@ def coverage_text(unreached: Sequence[Rule], explainer: Explainer, style: Style 
     share = f" ({reached / total:.0%})" if total else ""
     lines = [style("bold", f"{reached} of {counted(total, 'rule')} reached by a test{share}")]
     for rule in unreached:
-        where = explainer.configuration.place("mysql_query_rules", (rule.rule_id,), None)
+        where = explainer.configuration.place(explainer.dialect.rules, (rule.rule_id,), None)
         place = f"{place_text(where)}  " if where else ""
         lines.append(
             f"  {place}rule {rule.rule_id}{_matcher(explainer.rules.get(rule.rule_id, {}))}"

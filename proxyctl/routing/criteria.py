@@ -16,16 +16,15 @@ from typing import NamedTuple
 from proxyctl.catalog import Value
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing.addresses import (
-    Interface,
     address_of_nobody,
     client_addr_of_nobody,
     client_addr_too_wide,
     interfaces_of,
 )
+from proxyctl.routing.dialect import MYSQL, PGSQL
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.shape import Never, needs_backslash, why_never
 from proxyctl.routing.firewall import Firewall
-from proxyctl.routing.pgsql import pgsql_name
 from proxyctl.routing.regex import (
     CONTROL_FIX,
     BadPattern,
@@ -36,8 +35,8 @@ from proxyctl.routing.regex import (
     control_problem,
 )
 from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule, subnet_of
-from proxyctl.routing.tables import RoutingVariables, Users
 from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import SENSITIVE, ColumnValues, Secret
@@ -67,17 +66,17 @@ _REPEATED = frozenset({"client_addr", "digest"})
 
 
 class Criteria:
-    """The criteria of rules under one configuration."""
+    """The criteria of rules under one side of a configuration."""
 
-    def __init__(self, configuration: Configuration, users: Users) -> None:
-        """`users`: those that may log in, by name; none if they are not known."""
+    def __init__(self, configuration: Configuration, router: Router) -> None:
+        """`router`: of this side; without users it is not known who may log in."""
         self._configuration = configuration
-        self._users = users
-        values = configuration.all_variables()
-        self._variables = RoutingVariables.from_values(values, configuration.version)
+        self._dialect = router.dialect
+        self._users = router.users
+        self._variables = router.variables
         self._of_column: dict[str, Callable[[str], CriterionFlaw | None]] = {
             "username": self.username,
-            "schemaname": self.schemaname,
+            self._dialect.schema_column: self.schemaname,
             "client_addr": self.client_addr,
             "digest": self.digest,
         }
@@ -102,10 +101,6 @@ class Criteria:
             return flaw._replace(problem=flaw.effect.value, fix="correct it")
         return flaw
 
-    def _side(self, of_mysql: str) -> str:
-        """Return this side's name of a table, a column or a variable of the MySQL side."""
-        return pgsql_name(of_mysql) if self._configuration.is_pgsql else of_mysql
-
     # -- the session ----------------------------------------------------------------------------
 
     def username(self, name: str) -> CriterionFlaw | None:
@@ -116,7 +111,7 @@ class Criteria:
             return self.name(name, "a username")
         user = self._users.get(name)
         if user is None:
-            problem = f"no active row of {self._side('mysql_users')} has this frontend user"
+            problem = f"no active row of {self._dialect.users} has this frontend user"
             alike = [known for known in self._users if _is_alike(known, name)]
             fix = "names are compared exactly: no wildcard, no other case" if alike else None
             flaw = self.name(name, "a username")
@@ -129,14 +124,13 @@ class Criteria:
 
     def schemaname(self, name: str) -> CriterionFlaw | None:
         """Return what is wrong with a schemaname of rules."""
-        return self.name(name, f"a {self._side('schemaname')}")
+        return self.name(name, f"a {self._dialect.schema_column}")
 
     def schemaname_of_row(self, name: str) -> CriterionFlaw | None:
         """Return what is wrong with a schemaname where '' does not stand for any."""
         if not name.strip("%"):
             problem = "% is no wildcard there" if name else "no session has it"
-            schema = "database" if self._configuration.is_pgsql else "schema"
-            fix = f"write a row for each {schema}"
+            fix = f"write a row for each {self._dialect.schema}"
             return CriterionFlaw(Effect.NEVER, f"{problem}, and the row is never used", fix)
         return self.schemaname(name)
 
@@ -166,29 +160,28 @@ class Criteria:
         return wide and CriterionFlaw(Effect.DOUBTFUL, *wide)
 
     @cached_property
-    def _interfaces(self) -> list[Interface] | None:
-        """The entries that ProxySQL listens on; None if they are not known."""
-        text = self._configuration.variables.get("mysql-interfaces")
-        return None if text is None else interfaces_of(text)
+    def _interfaces(self) -> str | None:
+        """The variable with the entries that ProxySQL listens on; None if it is not known."""
+        return self._configuration.variables.get(self._dialect.variable("interfaces"))
 
     def interface(self, cells: ColumnValues, column: str) -> CriterionFlaw | None:
         """Return what is wrong with a proxy_addr or a proxy_port."""
         value = cells[column]
         if value == "":
             return None
-        known = self._interfaces
-        if known is None:
+        if self._interfaces is None:
             if column == "proxy_port":
                 return _SOCKET_PORT if value == 0 else None
             flaw = self.name(str(value), "a proxy_addr")
             has_port = re.search(r"\A[^:]*:[0-9]+\Z|\]:[0-9]+\Z", str(value))
             return flaw or (_ADDRESS_AND_PORT if has_port else None)
+        known = interfaces_of(self._interfaces)
         place = 0 if column == "proxy_addr" else 1
         if all(entry[place] != value for entry in known):
             listed = ", ".join(str(entry[place]) for entry in known)
-            name = self._side("mysql-interfaces")
+            name = self._dialect.variable("interfaces")
             problem = f"no entry of {name} has it, and the text of the entry counts"
-            is_secret = isinstance(self._configuration.variables["mysql-interfaces"], Secret)
+            is_secret = isinstance(self._interfaces, Secret)
             fix = f"the entries have {SENSITIVE if is_secret else listed}"
             return CriterionFlaw(Effect.NEVER, problem, fix)
         address, port = cells.get("proxy_addr"), cells.get("proxy_port")
@@ -205,7 +198,7 @@ class Criteria:
         problem = digest_problem(text)
         if problem is None:
             digits = len(text) - 2
-            if digits >= _SHORTEST_DIGEST[self._configuration.is_pgsql]:
+            if digits >= _SHORTEST_DIGEST[self._dialect]:
                 return None
             problem = f"{digits} of 16 digits: a part of a digest matches no query"
             return CriterionFlaw(Effect.DOUBTFUL, problem, DIGEST_FIX)
@@ -241,10 +234,11 @@ class Criteria:
     def _digest_options(self) -> DigestOptions | None:
         """The options in force; None with digests off, or of a PostgreSQL side with its own."""
         held = self._configuration
-        has_own = held.is_pgsql and held.version.has(PGSQL_DIGESTS)
+        has_own = self._dialect is PGSQL and held.version.has(PGSQL_DIGESTS)
         if has_own or not self._variables.query_digests:
             return None
-        return DigestOptions.from_variables(held.all_variables(), held.version)
+        prefix = self._dialect.variable("query_digests_")
+        return DigestOptions.from_variables(held.all_variables(), held.version, prefix=prefix)
 
     def match_digest(self, cells: ColumnValues, rule: Rule | None) -> CriterionFlaw | None:
         """Return why the match_digest of a rule matches no digest text."""
@@ -265,7 +259,7 @@ class Criteria:
             return self._split_phrase(text, pattern)
         never = Never.COMMENT if _PASTED_COMMENT.search(text) else reason.never
         words, fix = _WORDS[never]
-        words = words.replace("{side}", self._side("mysql"))
+        words = words.format(variable=self._dialect.variable("query_digests"))
         if never is Never.COMMENT:
             fix += r", and write /\* and \*/ there" if _PASTED_COMMENT.search(text) else ""
             fix += _FOR_ITS_WORDS if _EXECUTABLE_COMMENT.search(text) else ""
@@ -278,7 +272,7 @@ class Criteria:
         """Return the flaw of `START .* TRANSACTION`: it does not match START TRANSACTION."""
         for gap in _GAP.finditer(text):
             first, last = gap["first"].upper(), gap["last"].upper()
-            if f" {first} {last} " not in _PHRASES[self._configuration.is_pgsql]:
+            if f" {first} {last} " not in _PHRASES[self._dialect]:
                 continue
             joined = f"{text[: gap.end('first')]} {text[gap.start('last') :]}"
             if any(pattern.matches(as_bytes(sample)) for sample in samples(joined)):
@@ -293,7 +287,7 @@ class Criteria:
     @cached_property
     def firewall(self) -> Firewall:
         """The firewall whitelist of the configuration."""
-        return Firewall(self._configuration)
+        return Firewall(self._configuration, self._dialect)
 
     def firewall_user(self, cells: ColumnValues) -> Iterator[tuple[str, CriterionFlaw]]:
         """Yield what is wrong with the columns of an active user of the firewall whitelist."""
@@ -309,8 +303,9 @@ class Criteria:
         flaws = dict(self.firewall_user(cells))
         if not flaws and (flaw := self._firewall_address(cells)):
             flaws["client_address"] = flaw
-        if flaw := self.schemaname_of_row(str(cells["schemaname"])):
-            flaws["schemaname"] = flaw
+        schema_column = self._dialect.schema_column
+        if flaw := self.schemaname_of_row(str(cells[schema_column])):
+            flaws[schema_column] = flaw
         text = str(cells["digest"])
         if normal_digest(text) is None:
             problem = "it is no digest, and the rule never matches"
@@ -365,9 +360,9 @@ def _is_alike(known: str, name: str) -> bool:
 # Digests ------------------------------------------------------------------------------------------
 
 _SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
-_SHORTEST_DIGEST = {False: 16, True: 12}
-"""By side: the fewest digits of a digest as statistics show it. PostgreSQL's have no leading zeros,
-and one digest in 65,536 has as few digits."""
+_SHORTEST_DIGEST = {MYSQL: 16, PGSQL: 12}
+"""The fewest digits of a digest as statistics show it. PostgreSQL's have no leading zeros, and one
+digest in 65,536 has as few digits."""
 
 _ASKS_FOR_BACKSLASH = r"asks for a backslash in the query: `\\` is a backslash itself"
 _FOR_A_VALUE = r"write \? for the value, or use match_pattern"
@@ -376,11 +371,11 @@ _WORDS = {
     Never.QUOTED: ("asks for a quoted text, where digest texts have `?`", _FOR_A_VALUE),
     Never.NUMBER: ("asks for a number, where digest texts have `?`", _FOR_A_VALUE),
     Never.DIGIT: (
-        "asks for a digit, which {side}-query_digests_no_digits removes",
+        "asks for a digit, which {variable}_no_digits removes",
         r"write \? for it, or use match_pattern",
     ),
     Never.CAPITAL: (
-        "asks for capital letters, which {side}-query_digests_lowercase removes",
+        "asks for capital letters, which {variable}_lowercase removes",
         "set re_modifiers: CASELESS, or write the pattern in lower case",
     ),
     Never.COMMENT: ("asks for a comment, which digest texts lose", "use match_pattern"),
@@ -399,7 +394,7 @@ _WORDS = {
         "escape the character with a backslash, or move it to the edge",
     ),
 }
-"""By reason: the words, in which `{side}` stands for mysql or pgsql, and the fix."""
+"""By reason: the words and the fix."""
 _PASTED_COMMENT = re.compile(r"\A\^?/\*|/\*.*(?<!\\)\*/", re.DOTALL)
 """A comment with its stars as they are, which only repeat a slash or a blank."""
 _EXECUTABLE_COMMENT = re.compile(r"/\\?\*!")
@@ -408,7 +403,7 @@ _FOR_ITS_WORDS = ", or ask for the words in it, which digest texts keep"
 _GAP = re.compile(r"\b(?P<first>[A-Za-z]+)(?: |\\s\+?)\.[*+]\??(?: |\\s\+?)(?P<last>[A-Za-z]+)\b")
 _ALIKE = " START TRANSACTION | BEGIN WORK | GROUP BY | ORDER BY | LOCK TABLES | UNLOCK TABLES |"
 _PHRASES = {
-    False: f"{_ALIKE} FOR UPDATE | FOR SHARE | LOCK IN | IN SHARE | SHARE MODE | DUPLICATE KEY ",
-    True: f"{_ALIKE} SHARE MODE ",
+    MYSQL: f"{_ALIKE} FOR UPDATE | FOR SHARE | LOCK IN | IN SHARE | SHARE MODE | DUPLICATE KEY ",
+    PGSQL: f"{_ALIKE} SHARE MODE ",
 }
-"""By side: words that SQL writes with nothing between them."""
+"""Words that SQL writes with nothing between them."""

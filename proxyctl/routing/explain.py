@@ -15,7 +15,8 @@ from typing import Any
 from proxyctl.catalog import releases
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.routing.criteria import Criteria
-from proxyctl.routing.firewall import FIREWALL_TABLES, FirewallVerdict, WhitelistRule
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
+from proxyctl.routing.firewall import FirewallVerdict, WhitelistRule
 from proxyctl.routing.regex import RegexEngine
 from proxyctl.routing.regex.pattern import rewritten
 from proxyctl.routing.result import (
@@ -27,7 +28,7 @@ from proxyctl.routing.result import (
     Route,
     Step,
 )
-from proxyctl.routing.router import SERVING_TABLES, Router, digester_of, router_of
+from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
@@ -36,12 +37,6 @@ from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import ColumnValues, Secret, SecretBytes
 from proxyctl.state.runtime import ignored_rows
 
-_FAST_ROUTING = "mysql_query_rules_fast_routing"
-
-EXPLAINED_TABLES = (*SERVING_TABLES, *FIREWALL_TABLES)
-"""The tables that answers depend on."""
-
-_SQLI = "mysql-automatic_detect_sqli"
 _UNKNOWN_SQLI = "the detection of SQL injection, which may block it"
 _OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"
 
@@ -167,33 +162,36 @@ def text_of(raw: bytes | None) -> str | None:
 
 
 class Explainer:
-    """Explains queries under one configuration.
+    """Explains queries under one side of a configuration.
 
     `is_placed`: the servers come from RUNTIME, where the monitor has placed them.
     """
 
-    def __init__(self, configuration: Configuration, *, is_placed: bool = False) -> None:
+    def __init__(
+        self, configuration: Configuration, dialect: Dialect = MYSQL, *, is_placed: bool = False
+    ) -> None:
         self.configuration = configuration
+        self.dialect = dialect
         self.names = configuration.hostgroup_names
-        self.router = router_of(configuration)
-        self.max_digest_length = digester_of(configuration).options.max_digest_length
-        self.has_fast_routing = any(True for _ in configuration.rows(_FAST_ROUTING))
-        detects_sqli = configuration.variable(_SQLI) == "true"
+        self.router = router_of(configuration, dialect)
+        self.max_digest_length = digester_of(configuration, dialect).options.max_digest_length
+        self.has_fast_routing = any(True for _ in configuration.rows(dialect.fast_routing))
+        detection = configuration.variable(dialect.variable("automatic_detect_sqli"))
         self.not_evaluated = (
-            *([_UNKNOWN_SQLI] if detects_sqli else []),
-            *([_OWN_PGSQL] if configuration.is_pgsql else []),
+            *([_UNKNOWN_SQLI] if detection == "true" else []),
+            *([_OWN_PGSQL] if dialect is PGSQL else []),
         )
         self.is_placed = is_placed
         self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
 
     def owner(self, rule_id: int | None) -> str:
         """Return ` (in no file)` for a rule of the instance that the known files lack, else ''."""
-        return self.configuration.owner("mysql_query_rules", (rule_id,))
+        return self.configuration.owner(self.dialect.rules, (rule_id,))
 
     @cached_property
     def criteria(self) -> Criteria:
         """What is known about the criteria of the rules."""
-        return Criteria(self.configuration, self.router.users)
+        return Criteria(self.configuration, self.router)
 
     def flaw(self, step: Step, column: str) -> str | None:
         """Return what is wrong with a criterion of a rule that was tried; None if it may work."""
@@ -204,7 +202,7 @@ class Explainer:
     @cached_property
     def dropped_rules(self) -> dict[str, str]:
         """The active rules that ProxySQL does not load, each with the reason."""
-        held = self.configuration.tables.get("mysql_query_rules")
+        held = self.configuration.tables.get(self.dialect.rules)
         reasons = ignored_rows(held.layout, held.rows) if held else {}
         return {str(rule_id): reason for (rule_id,), reason in reasons.items()}
 
@@ -215,12 +213,12 @@ class Explainer:
     @cached_property
     def servers(self) -> HostgroupServers:
         """The servers of each hostgroup."""
-        return HostgroupServers(self.configuration)
+        return HostgroupServers(self.configuration, self.dialect)
 
     @cached_property
     def rules(self) -> dict[int, ColumnValues]:
         """The rules as rows, by rule_id and column name."""
-        held = self.configuration.tables.get("mysql_query_rules")
+        held = self.configuration.tables.get(self.dialect.rules)
         if held is None:
             return {}
         names = [column.name for column in held.layout.columns]
@@ -291,7 +289,7 @@ def _of_digest(router: Router, request: ClientQuery, explanation: Explanation) -
     if router.variables.has_parsersql:
         yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
     version = router.variables.version
-    if router.is_pgsql and version.has(releases.PGSQL_DIGESTS):
+    if router.dialect is PGSQL and version.has(releases.PGSQL_DIGESTS):
         yield "the digest: PostgreSQL queries have their own digests, not MySQL's"
     if b"/*+" in (request.query or b"") and version.has(releases.KEEPS_OPTIMIZER_HINTS):
         yield "the digest and hints: /*+ ... */ may be kept apart from other comments"

@@ -13,14 +13,9 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Value
 from proxyctl.routing.addresses import address_of_nobody
-from proxyctl.routing.pgsql import pgsql_name
+from proxyctl.routing.dialect import Dialect
 from proxyctl.state.cells import normal_digest, number
 from proxyctl.state.configuration import Configuration
-
-WHITELIST_USERS = "mysql_firewall_whitelist_users"
-WHITELIST_RULES = "mysql_firewall_whitelist_rules"
-FIREWALL_TABLES = (WHITELIST_USERS, WHITELIST_RULES)
-ENABLED = "mysql-firewall_whitelist_enabled"
 
 _DETECTING, _PROTECTING = "DETECTING", "PROTECTING"
 
@@ -44,20 +39,21 @@ class FirewallVerdict(NamedTuple):
 
 
 class Firewall:
-    """The whitelist of one configuration."""
+    """The whitelist of one side of a configuration."""
 
-    def __init__(self, configuration: Configuration) -> None:
-        held = configuration.tables
-        self.is_on = configuration.variable(ENABLED) == "true"
-        self.is_known = all(name in held and held[name].is_whole for name in FIREWALL_TABLES)
-        self.error = configuration.variable("mysql-firewall_whitelist_errormsg") or ""
-        self.users_table = WHITELIST_USERS
-        if configuration.is_pgsql:
-            self.users_table = pgsql_name(WHITELIST_USERS)
+    def __init__(self, configuration: Configuration, dialect: Dialect) -> None:
+        held, names = configuration.tables, dialect.firewall_tables
+        self.is_known = all(name in held and held[name].is_whole for name in names)
+        self.switch = dialect.variable("firewall_whitelist_enabled")
+        """The variable that turns the firewall on."""
+        self.is_on = configuration.variable(self.switch) == "true"
+        error = configuration.variable(dialect.variable("firewall_whitelist_errormsg"))
+        self.error = error or ""
+        self.users_table, rules_table = names
         self.modes: dict[tuple[str, str], str] = {
             (str(username), str(address)): str(mode)
             for username, address, mode in _active(
-                configuration, WHITELIST_USERS, "username", "client_address", "mode"
+                configuration, self.users_table, "username", "client_address", "mode"
             )
         }
         """The mode of each active row, by username and client_address."""
@@ -68,9 +64,9 @@ class Firewall:
                 self._addresses.setdefault(name, []).append(listed)
         self._rules: dict[tuple[str, str], set[WhitelistRule]] = {}
         """The active rules that a query may match, by username and client_address."""
-        columns = ("username", "client_address", "schemaname", "flagIN", "digest")
+        columns = ("username", "client_address", dialect.schema_column, "flagIN", "digest")
         for username, address, schema, flag, digest in _active(
-            configuration, WHITELIST_RULES, *columns
+            configuration, rules_table, *columns
         ):
             number_read = normal_digest(digest)
             if number_read is not None and str(schema).strip("%"):

@@ -1,6 +1,6 @@
 """The sample queries whose routes show whether rules separate reads from writes.
 
-MySQL and PostgreSQL have samples of their own, `MYSQL` and `PGSQL`.
+MySQL and PostgreSQL have samples of their own.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _samples(
 
 # MySQL -------------------------------------------------------------------------------------------
 
-MYSQL = _samples(
+MYSQL_SAMPLES = _samples(
     lock_ends={"LOCK IN SHARE MODE": " LOCK IN SHARE MODE"},
     write_words=frozenset({"REPLACE"}),
     locks={
@@ -166,7 +166,7 @@ MYSQL = _samples(
 
 # PostgreSQL: a standby refuses the writes and functions, but keeps advisory locks to itself ------
 
-PGSQL = _samples(
+PGSQL_SAMPLES = _samples(
     lock_ends={"FOR NO KEY UPDATE": " FOR NO KEY UPDATE", "FOR KEY SHARE": " FOR KEY SHARE"},
     write_words=frozenset(),
     locks={},

@@ -9,6 +9,7 @@ from functools import partial
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
 from proxyctl.routing.regex import Patterns
@@ -47,13 +48,9 @@ from proxyctl.routing.tables import (
 )
 from proxyctl.routing.walk import Choose, Lane, Walk, heaviest
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.topology import FAMILY_TABLES
 
-_RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
-ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
-"""The tables of an instance that a router needs."""
-SERVING_TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
-"""The tables that decide where a query goes, and which servers answer there."""
+ROUTING_TABLES = MYSQL.routing_tables
+SERVING_TABLES = MYSQL.serving_tables
 
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000
@@ -73,16 +70,16 @@ class Router:
         fast_routing: FastRouting | None = None,
         users: Users | None = None,
         patterns: Patterns | None = None,
-        is_pgsql: bool = False,
+        dialect: Dialect = MYSQL,
     ) -> None:
         """Compile the rules: rows of MEMORY or RUNTIME, in any order.
 
         Without `digest_of` each Request must have its digest, unless digests are off. `patterns`:
-        from another router with the same engine, so that both compile a pattern once. `is_pgsql`:
-        ProxySQL handles no MySQL statements by itself, and the default schema of a user is the
-        database with the same name.
+        from another router with the same engine, so that both compile a pattern once. With
+        the dialect PGSQL, ProxySQL handles no MySQL statements by itself, and the default schema of
+        a user is the database with the same name.
         """
-        self.is_pgsql = is_pgsql
+        self.dialect = dialect
         self.variables = variables or RoutingVariables()
         version = self.variables.version
         self.patterns = patterns or Patterns(self.variables.engine)
@@ -179,7 +176,7 @@ class Router:
         with mirror_flagOUT, and hints in it are not read. Queries of the PostgreSQL side are never
         copied. Source: ProxySQL 2.7.1 and 3.0.3, run.
         """
-        if self.is_pgsql:
+        if self.dialect is PGSQL:
             return None
         hostgroup, flag = (
             None if (value := route.settings.get(name)) is None else int(value)
@@ -209,7 +206,7 @@ class Router:
         """Return the schema that rules see: the session's, else the user's, else the default."""
         if request.schemaname:
             return request.schemaname
-        if self.is_pgsql:
+        if self.dialect is PGSQL:
             return request.username or ""
         user = self.user(request.username)
         return (user and user.default_schema) or self.variables.default_schema
@@ -229,7 +226,7 @@ class Router:
         is_forwarded = user is not None and user.fast_forward
         special = None
         if not is_forwarded:
-            if request.query is None or self.is_pgsql or not request.rewrites:
+            if request.query is None or self.dialect is PGSQL or not request.rewrites:
                 return None
             special = before_rules(
                 request.query,
@@ -296,7 +293,9 @@ class Router:
     def _special_after(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement after the rules."""
         query, variables = walk.request.query, self.variables
-        if query is None or walk.text is None or self.is_pgsql or not walk.request.rewrites:
+        if query is None or walk.text is None or not walk.request.rewrites:
+            return None
+        if self.dialect is PGSQL:
             return None
         special = of_use(query, None if walk.digest is None else walk.digest.text)
         if special is not None:
@@ -317,13 +316,17 @@ def _apply_hints(walk: Walk, digest: Digested | None) -> None:
         walk.apply_hints(hints(digest.comment))
 
 
-def digester_of(configuration: Configuration) -> Digester:
+def digester_of(configuration: Configuration, dialect: Dialect = MYSQL) -> Digester:
     """Return the digester for the variables in force.
 
     Raises: ProxyctlError for variables that ProxySQL refuses, or that can end it.
     """
     try:
-        options = DigestOptions.from_variables(configuration.all_variables(), configuration.version)
+        options = DigestOptions.from_variables(
+            configuration.all_variables(),
+            configuration.version,
+            prefix=dialect.variable("query_digests_"),
+        )
     except ValueError as error:
         raise ProxyctlError(str(error)) from error
     return Digester(options)
@@ -335,33 +338,34 @@ def _with_nul(digest_of: Callable[[bytes], Digest], query: bytes) -> Digest:
 
 def router_of(
     configuration: Configuration,
+    dialect: Dialect = MYSQL,
     *,
     patterns: Patterns | None = None,
     fast_routing: FastRouting | None = None,
 ) -> Router:
-    """Return a router that routes as ProxySQL does with this configuration loaded.
+    """Return a router that routes as ProxySQL does with this side of a configuration loaded.
 
     `patterns`, `fast_routing`: from another router, to share; `fast_routing` of the same rows.
     Raises: as `digester_of`.
     """
     variables = configuration.all_variables()
-    digest_of = digester_of(configuration).digest
-    if configuration.is_pgsql:
+    digest_of = digester_of(configuration, dialect).digest
+    if dialect is PGSQL:
         # The NUL that ends a query on the wire belongs to the query.
         digest_of = partial(_with_nul, digest_of)
-    rules = configuration.tables.get(_RULES)
-    fast = configuration.tables.get(_FAST)
+    rules = configuration.tables.get(dialect.rules)
+    fast = configuration.tables.get(dialect.fast_routing)
     if fast_routing is None and fast:
         fast_routing = FastRouting(fast.layout, fast.rows.values())
-    users = configuration.tables.get(_USERS)
-    layout = rules.layout if rules else layout_of(TABLES[_RULES], configuration.version)
+    users = configuration.tables.get(dialect.users)
+    layout = rules.layout if rules else layout_of(TABLES[dialect.rules], configuration.version)
     return Router(
         layout,
-        configuration.rows(_RULES),
+        configuration.rows(dialect.rules),
         digest_of=digest_of,
-        variables=RoutingVariables.from_values(variables, configuration.version),
+        variables=RoutingVariables.from_values(variables, configuration.version, dialect),
         fast_routing=fast_routing,
         users=frontends(users.layout, users.rows.values()) if users else None,
         patterns=patterns,
-        is_pgsql=configuration.is_pgsql,
+        dialect=dialect,
     )

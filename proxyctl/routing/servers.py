@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 
-from proxyctl.state.configuration import Configuration
+from proxyctl.routing.dialect import MYSQL, Dialect
+from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.state.servers import Address, Server, server_reader
 from proxyctl.state.topology import Family
 
-_SERVERS = "mysql_servers"
 _KINDS = {
     "galera": "Galera",
     "group_replication": "group replication",
@@ -40,10 +40,11 @@ class Destination:
 class HostgroupServers:
     """The servers of each hostgroup of a configuration, without OFFLINE_HARD rows."""
 
-    def __init__(self, configuration: Configuration) -> None:
-        self._is_known = _SERVERS in configuration.tables
-        self._by_hostgroup = _backends(configuration)
-        self.topology = configuration.topology.of_protocol("mysql")
+    def __init__(self, configuration: Configuration, dialect: Dialect = MYSQL) -> None:
+        held = configuration.tables.get(dialect.servers)
+        self._is_known = held is not None
+        self._by_hostgroup = _backends(held) if held else {}
+        self.topology = configuration.topology.of_protocol(dialect.protocol)
 
     @property
     def hostgroups(self) -> Set[object]:
@@ -110,10 +111,7 @@ def role_in_name(name: str) -> tuple[NamedRole | None, str]:
     return role, " ".join(part for part in parts if part not in known_words)
 
 
-def _backends(configuration: Configuration) -> dict[object, tuple[Server, ...]]:
-    held = configuration.tables.get(_SERVERS)
-    if held is None:
-        return {}
+def _backends(held: ConfigTable) -> dict[object, tuple[Server, ...]]:
     by_group: dict[object, list[Server]] = {}
     servers = map(server_reader(held.layout), held.rows.values())
     for server in sorted(servers, key=attrgetter("hostname")):

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 from proxyctl.catalog import REFERENCE, Layout, Version
 from proxyctl.catalog.releases import FIRST_COMMENT_BITS, PARSERSQL_DIGESTS
+from proxyctl.routing.dialect import MYSQL, Dialect
 from proxyctl.routing.regex import RegexEngine, engine_for
 from proxyctl.state.cells import number
 
@@ -37,22 +38,26 @@ class RoutingVariables:
     version: Version = REFERENCE
 
     @classmethod
-    def from_values(cls, values: Mapping[str, str], version: Version = REFERENCE) -> Self:
+    def from_values(
+        cls, values: Mapping[str, str], version: Version = REFERENCE, dialect: Dialect = MYSQL
+    ) -> Self:
         """Return them from rows of global_variables; a missing variable has its default."""
-        default = cls()
-        comment = values.get("mysql-query_processor_first_comment_parsing", "2")
+
+        def text(name: str, default: str) -> str:
+            return values.get(dialect.variable(name), default)
+
+        comment = text("query_processor_first_comment_parsing", "2")
+        has_parsersql = version.has(PARSERSQL_DIGESTS)
         return cls(
-            engine=engine_for(values.get("mysql-query_processor_regex"), version),
-            query_digests=values.get("mysql-query_digests", "true") == "true",
-            query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
-            default_schema=values.get("mysql-default_schema", default.default_schema),
-            set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
-            set_parser_algorithm=int(values.get("mysql-set_parser_algorithm", "2")),
-            enable_load_data_local_infile=values.get("mysql-enable_load_data_local_infile")
-            == "true",
+            engine=engine_for(values.get(dialect.variable("query_processor_regex")), version),
+            query_digests=text("query_digests", "true") == "true",
+            query_processor_iterations=int(text("query_processor_iterations", "0")),
+            default_schema=text("default_schema", cls().default_schema),
+            set_query_lock_on_hostgroup=text("set_query_lock_on_hostgroup", "1") != "0",
+            set_parser_algorithm=int(text("set_parser_algorithm", "2")),
+            enable_load_data_local_infile=text("enable_load_data_local_infile", "false") == "true",
             first_comment=int(comment) if version.has(FIRST_COMMENT_BITS) else AFTER_RULES,
-            has_parsersql=version.has(PARSERSQL_DIGESTS)
-            and values.get("mysql-query_processor_parser") == "1",
+            has_parsersql=has_parsersql and text("query_processor_parser", "0") == "1",
             version=version,
         )
 

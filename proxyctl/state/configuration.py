@@ -48,7 +48,7 @@ class Configuration:
     Shape: `tables` by catalogue name, without tables of variables; `variables`: the variables that
     are set, in ProxySQL's canonical text; `hostgroup_names` by number. `place` finds rows in the
     files. `lacks`: the words for a row without a place, such as `in no file`; '' if no files are
-    known. `is_pgsql`: the PostgreSQL side of a configuration, under the names of the MySQL side.
+    known.
     """
 
     version: Version
@@ -57,7 +57,6 @@ class Configuration:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     place: PlaceFinder = _nowhere
     lacks: str = ""
-    is_pgsql: bool = False
 
     def owner(self, table: str, key: Key) -> str:
         """Return ` (in no file)` for a row that the known files lack, else ''."""

@@ -80,7 +80,7 @@ def test_flaws_are_true(rig: Rig) -> None:
     held = Configuration(rig.version, tables, {"mysql-interfaces": str(interfaces)})
     router = router_of(held)
     by_id = {rule.rule_id: rule for rule in router.rules}
-    known = Criteria(held, router.users)
+    known = Criteria(held, router)
     hits = all_hits(rig, len(QUERIES))
     wrong = {}
     for number, (name, value) in enumerate(values, 1):

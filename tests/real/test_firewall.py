@@ -12,9 +12,9 @@ import pytest
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import ClientQuery
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
-from proxyctl.routing.firewall import FIREWALL_TABLES, WHITELIST_RULES, WHITELIST_USERS
 from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.state.row import Key
 from tests.support.build import layout, rows
@@ -79,14 +79,14 @@ def guarded(rig: Rig) -> Iterator[Rig]:
     rig.run("SET mysql-firewall_whitelist_enabled='true'")
     rig.run("LOAD MYSQL VARIABLES TO RUNTIME")
     yield rig
-    for table in (*FIREWALL_TABLES, "mysql_query_rules"):
+    for table in (*MYSQL.firewall_tables, "mysql_query_rules"):
         rig.run(f"DELETE FROM {table}")
 
 
 def load(rig: Rig, whitelist: Whitelist, *statements: str) -> None:
     """Load a whitelist, and rules from these statements."""
     rig.run("DELETE FROM mysql_query_rules")
-    for table, given in zip(FIREWALL_TABLES, whitelist, strict=True):
+    for table, given in zip(MYSQL.firewall_tables, whitelist, strict=True):
         rig.run(f"DELETE FROM {table}")
         for cells in given:
             values = ", ".join(map(repr, cells.values()))
@@ -100,8 +100,7 @@ def load(rig: Rig, whitelist: Whitelist, *statements: str) -> None:
 def configuration(rig: Rig, whitelist: Whitelist, **rule: object) -> Configuration:
     """What the rig holds."""
     given = {
-        WHITELIST_USERS: whitelist.users,
-        WHITELIST_RULES: whitelist.rules,
+        **dict(zip(MYSQL.firewall_tables, whitelist, strict=True)),
         "mysql_users": USERS,
         "mysql_query_rules": [rule] if rule else [],
     }
@@ -141,7 +140,7 @@ def test_lint_names_who_is_blocked_and_rows_that_never_match(guarded: Rig) -> No
         load(guarded, case)
         subject = LintSubject(configuration(guarded, case))
         is_found = ("app",) in keys(subject, "PX561") or not keys(subject, "PX562").isdisjoint(
-            subject.configuration.tables[WHITELIST_RULES].rows
+            subject.configuration.tables[MYSQL.firewall_tables[1]].rows
         )
         is_stopped = is_blocked(guarded)
         if is_found and not is_stopped:

@@ -10,7 +10,7 @@ import pytest
 from pymysql.constants import ER
 
 from proxyctl.lint.pattern_queries import queries_of
-from proxyctl.routing.probes import MYSQL
+from proxyctl.routing.probes import MYSQL_SAMPLES
 from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
 
 pytestmark = [
@@ -52,7 +52,7 @@ def test_they_are_sql(connection: pymysql.Connection) -> None:
         for start in STARTS
         for end in ENDS
         for pattern in (start + end, f"^{start}{end}")
-        for probe in queries_of(pattern, MYSQL)
+        for probe in queries_of(pattern, MYSQL_SAMPLES)
         if not probe.name.startswith("FOR SHARE")  # MariaDB has none
     }
     assert len(made) > 400

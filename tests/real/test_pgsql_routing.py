@@ -23,9 +23,9 @@ from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing import ClientQuery, Router
 from proxyctl.routing.criteria import Criteria, CriterionFlaw, Effect
+from proxyctl.routing.dialect import PGSQL
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.explain import Explainer
-from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
 from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.mysql_servers import TcpServer
@@ -236,7 +236,7 @@ def router(version: Version, rules: Iterable[Cells], fast: Iterable[Cells]) -> R
         name: held(name, version, rows)
         for name, rows in ((RULES, rules), (FAST, fast), ("pgsql_users", users))
     }
-    return router_of(pgsql_as_mysql(Configuration(version, tables)))
+    return router_of(Configuration(version, tables), PGSQL)
 
 
 def held(table: str, version: Version, rows: Iterable[Cells]) -> ConfigTable:
@@ -346,7 +346,7 @@ def test_the_firewall_whitelist(rig: PgsqlRig, user: Cells | None, rule: Cells |
         for name, some in {**rows, RULES: [], "pgsql_users": users}.items()
     }
     enabled = {"pgsql-firewall_whitelist_enabled": "true"}
-    explainer = Explainer(pgsql_as_mysql(Configuration(rig.version, tables, enabled)))
+    explainer = Explainer(Configuration(rig.version, tables, enabled), PGSQL)
     route = explainer.answer(ClientQuery(query, "app", "shop", "127.0.0.1")).route
     assert (error == "Firewall blocked this query") is route.is_answered
 
@@ -399,10 +399,10 @@ def flaw_of(rig: PgsqlRig, cells: Cells, column: str) -> CriterionFlaw | None:
     tables = {RULES: held(RULES, rig.version, [cells])}
     tables["pgsql_users"] = held("pgsql_users", rig.version, users)
     variables = {"pgsql-interfaces": f"127.0.0.1:{rig.port}"}
-    side = pgsql_as_mysql(Configuration(rig.version, tables, variables))
-    found = router_of(side)
-    column = "schemaname" if column == "database" else column
-    names = side.tables["mysql_query_rules"].layout.names
-    [row] = side.rows("mysql_query_rules")
+    configuration = Configuration(rig.version, tables, variables)
+    found = router_of(configuration, PGSQL)
+    names = tables[RULES].layout.names
+    [row] = tables[RULES].rows.values()
     rule = found.rules[0] if found.rules else None
-    return Criteria(side, found.users).flaw(dict(zip(names, row, strict=True)), rule, column)
+    known = Criteria(configuration, found)
+    return known.flaw(dict(zip(names, row, strict=True)), rule, column)

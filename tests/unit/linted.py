@@ -5,7 +5,8 @@ from __future__ import annotations
 from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, LintSubject
+from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
@@ -23,9 +24,9 @@ def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variabl
     Name variables without `mysql-`.
     """
     numbered = [{"rule_id": number, **cells} for number, cells in enumerate(rules, 1)]
-    given = {RULES: numbered, FAST_ROUTING: fast_routing}
+    given = {MYSQL.rules: numbered, MYSQL.fast_routing: fast_routing}
     if users:
-        given[USERS] = users
+        given[MYSQL.users] = users
     of = parse_version(version)
     tables = {
         name: ConfigTable(layout(name, of), rows(name, *some)) for name, some in given.items()

@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.probes import MYSQL, QueryKind
+from proxyctl.routing.probes import MYSQL_SAMPLES, QueryKind
 from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.suggest.context import SuggestionKind
@@ -260,12 +260,14 @@ def text_of(query):
     return Digester().digest(query.encode()).text.decode()
 
 
-@pytest.mark.parametrize("probe", MYSQL.probes, ids=lambda probe: probe.name)
+@pytest.mark.parametrize("probe", MYSQL_SAMPLES.probes, ids=lambda probe: probe.name)
 def test_what_lint_keeps_off_readers_is_kept_off_them_here(probe):
     assert is_plain_read(text_of(probe.query)) == (probe.kind is QueryKind.READ)
 
 
-@pytest.mark.parametrize("probe", [*MYSQL.changing, *MYSQL.locking], ids=lambda probe: probe.name)
+@pytest.mark.parametrize(
+    "probe", [*MYSQL_SAMPLES.changing, *MYSQL_SAMPLES.locking], ids=lambda probe: probe.name
+)
 def test_what_lint_keeps_off_the_cache_is_kept_off_it_here(probe):
     assert not is_cacheable(text_of(probe.query))
 

@@ -8,8 +8,9 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import FAST_ROUTING, RULES, LintSubject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import ClientQuery
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, row
 from tests.support.parameters import some
@@ -43,7 +44,7 @@ def subject_of(case):
     values = {name: str(value) for name, value in (VARIABLES | case.variables).items()}
     made = {
         name: {layout(name).key_of(one): one for one in (row(name, **c) for c in cells)}
-        for name, cells in ((RULES, case.rules), (FAST_ROUTING, case.fast_routing))
+        for name, cells in ((MYSQL.rules, case.rules), (MYSQL.fast_routing, case.fast_routing))
     }
     tables = {name: ConfigTable(layout(name), rows) for name, rows in made.items()}
     return LintSubject(Configuration(REFERENCE, tables, values))
@@ -57,7 +58,7 @@ def dead_rules(subject):
         found = {
             key[0]
             for one in all_checks()[code].find(subject)
-            if one.table == RULES and (one.severity or all_checks()[code].severity) == "error"
+            if one.table == MYSQL.rules and (one.severity or all_checks()[code].severity) == "error"
             for key in (one.key, *one.also)
         }
         dead |= found - negated if code.startswith("PX1") else found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.routing.probes import MYSQL
+from proxyctl.routing.probes import MYSQL_SAMPLES
 from tests.unit.linted import digest, findings, in_file, keys_found, pattern
 
 READS = digest("^SELECT", destination_hostgroup=2)
@@ -202,11 +202,11 @@ def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
     subject = in_file(tmp_path, text)
     asked = 0
     for session in subject.reach.sessions:
-        for probe in MYSQL.probes:
+        for probe in MYSQL_SAMPLES.probes:
             found = subject.reach.route(session, probe.query)
             direct = subject.router.evaluate(session.request(probe.query))
             assert (found.rule_id, found.matched_rules) == (direct.rule_id, direct.matched_rules)
             assert found.destination_hostgroup == direct.destination_hostgroup
             assert found.source is direct.source
             asked += 1
-    assert asked > len(MYSQL.probes) * 12
+    assert asked > len(MYSQL_SAMPLES.probes) * 12

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.tests import RoutingTest
-    from proxyctl.state.configuration import Configuration
+    from proxyctl.state.configuration import ConfigTable
 
 _LINES_AT_ONCE = 1_000
 ExplainFormat = Literal["text", "json", "jsonl"]
@@ -109,33 +109,38 @@ def _explainer(
     is_pgsql: bool,
 ) -> tuple[Explainer, str]:
     """Return the explainer and the source of its rules. Warns of an unknown user."""
-    from proxyctl.routing.explain import EXPLAINED_TABLES, Explainer
-    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
+    from proxyctl.catalog import parse_version
+    from proxyctl.catalog.releases import PGSQL as HAS_PGSQL
+    from proxyctl.routing.dialect import MYSQL, PGSQL
+    from proxyctl.routing.explain import Explainer
 
+    dialect = PGSQL if is_pgsql else MYSQL
     if "user" in place.connection.typed and not place.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
-    tables = pgsql_names(EXPLAINED_TABLES) if is_pgsql else EXPLAINED_TABLES
+    tables = dialect.explained_tables
     configuration, name = place.subject(version=version, tables=tables, layer=layer)
-    if name:
-        configuration = place.with_files(configuration)
-    if is_pgsql:
-        configuration = pgsql_as_mysql(configuration)
+    if is_pgsql and not configuration.version.has(parse_version(HAS_PGSQL)):
+        raise ProxyctlError(
+            f"ProxySQL {configuration.version} has no PostgreSQL side",
+            fix="it came with 3.0.0",
+        )
     if not name:
         if session.username is not None:
-            _warn_of_unknown_user(session.username, configuration)
-        return Explainer(configuration), ", ".join(map(os.path.normpath, place.files.paths()))
-    explainer = Explainer(configuration, is_placed=layer in (None, "runtime"))
+            _warn_of_unknown_user(session.username, configuration.tables.get(dialect.users))
+        paths = map(os.path.normpath, place.files.paths())
+        return Explainer(configuration, dialect), ", ".join(paths)
+    configuration = place.with_files(configuration)
+    explainer = Explainer(configuration, dialect, is_placed=layer in (None, "runtime"))
     return explainer, f"{(layer or 'runtime').upper()} of {name}"
 
 
-def _warn_of_unknown_user(name: str, files: Configuration) -> None:
+def _warn_of_unknown_user(name: str, users: ConfigTable | None) -> None:
     """Warn if the files manage users but do not have this user."""
     from proxyctl.config.mistakes import did_you_mean
 
-    users = files.tables.get("mysql_users")
     known = (
         {str(row[users.layout.index["username"]]) for row in users.rows.values()} if users else ()
     )
@@ -234,7 +239,8 @@ def _prepared(
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
     from proxyctl.plan.secrets import hide_in_configuration
-    from proxyctl.routing.explain import EXPLAINED_TABLES, Explainer
+    from proxyctl.routing.dialect import MYSQL
+    from proxyctl.routing.explain import Explainer
 
     is_live = place.asks_instance()
     project = load_project(
@@ -242,7 +248,7 @@ def _prepared(
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    configuration, _name = place.subject(version=version, tables=EXPLAINED_TABLES)
+    configuration, _name = place.subject(version=version, tables=MYSQL.explained_tables)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
     configuration = hide_in_configuration(configuration, project.desired)
     return project.routing_tests, Explainer(configuration, is_placed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
@@ -56,7 +56,7 @@ def pattern_does_not_compile(subject: LintSubject) -> Iterator[Finding]:
                 f"{column} does not compile in {subject.engine}: {reason}; {_effect(row, column)}"
             )
             fix = _FOR_RE2 if _compiles_only_in_pcre(subject, row, column) else None
-            yield Finding(RULES, row.key, message, column, fix)
+            yield subject.rule_finding(row.key, message, column, fix)
 
 
 def _compiles_only_in_pcre(subject: LintSubject, row: RuleRow, column: str) -> bool:

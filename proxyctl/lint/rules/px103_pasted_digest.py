@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.patterns import is_pasted, looks_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
@@ -51,16 +51,18 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
             shown, fix = row.shown(column), _fix(row, column)
             if is_pasted(row.rule, column, text):
                 message = f"{column} {shown} is a digest text, and as a pattern does not match it"
-                yield Finding(RULES, row.key, message, column, fix)
+                yield subject.rule_finding(row.key, message, column, fix)
             elif column == "match_digest" and "?" in text and looks_pasted(row.rule, text):
                 message = f"`?` in match_digest {shown} makes the character before it optional"
-                yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)
+                yield subject.rule_finding(row.key, message, column, fix, severity=Severity.WARNING)
             elif column == "match_pattern" and row.rule is not None and MARK.search(text):
                 message = (
                     "match_pattern has `?` where a query has a value: only a prepared one matches"
                 )
                 warning = Severity.WARNING
-                yield Finding(RULES, row.key, message, column, "use match_digest", severity=warning)
+                yield subject.rule_finding(
+                    row.key, message, column, "use match_digest", severity=warning
+                )
 
 
 def _fix(row: RuleRow, column: str) -> str:

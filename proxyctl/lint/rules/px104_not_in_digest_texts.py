@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.criteria import Effect
@@ -56,7 +56,7 @@ def not_in_digest_texts(subject: LintSubject) -> Iterator[Finding]:
         if flaw.effect is not Effect.DOUBTFUL:
             message += f": {effect_text(row, flaw.effect)}"
         severity = SEVERITIES[flaw.effect]
-        yield Finding(RULES, row.key, message, "match_digest", flaw.fix, severity=severity)
+        yield subject.rule_finding(row.key, message, "match_digest", flaw.fix, severity=severity)
 
 
 def effect_text(row: RuleRow, effect: Effect) -> str:

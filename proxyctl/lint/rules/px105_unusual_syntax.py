@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 
@@ -35,4 +35,4 @@ def unusual_syntax(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.rule_rows:
         for column in row.rule.unverified if row.rule else ():
             message = f"{column} has unusual syntax: not verified against {subject.engine}"
-            yield Finding(RULES, row.key, message, column)
+            yield subject.rule_finding(row.key, message, column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.regex import RegexEngine, repeats_a_group
 
@@ -40,4 +40,6 @@ def repeated_group(subject: LintSubject) -> Iterator[Finding]:
         for column, text in row.patterns:
             if repeats_a_group(text):
                 message = "a group repeats without bound: a long query may crash ProxySQL"
-                yield Finding(RULES, row.key, message, column, "use brackets, a bound, or RE2")
+                yield subject.rule_finding(
+                    row.key, message, column, "use brackets, a bound, or RE2"
+                )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity
 from proxyctl.lint.rules.px104_not_in_digest_texts import effect_text
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.criteria import Effect
@@ -45,4 +45,4 @@ def lost_backslash(subject: LintSubject) -> Iterator[Finding]:
             if flaw.effect is not Effect.DOUBTFUL:
                 message += f": {effect_text(row, flaw.effect)}"
             severity = SEVERITIES[flaw.effect]
-            yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
+            yield subject.rule_finding(row.key, message, column, flaw.fix, severity=severity)

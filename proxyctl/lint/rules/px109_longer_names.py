@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity, cases_of, quoted
+from proxyctl.lint.finding import Finding, Severity, cases_of, quoted
 from proxyctl.lint.patterns import is_sql_word
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
@@ -62,14 +62,14 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
             longer = table and _longer(table["name"], later)
             if column == "match_pattern" and _NUMBER.search(text):
                 message = "match_pattern ends with a number, and also matches longer numbers"
-                yield Finding(RULES, row.key, message, column, r"end it with \b")
+                yield subject.rule_finding(row.key, message, column, r"end it with \b")
             elif table and longer:
                 name, fix = table["name"], rf"write {table['name']}\b"
                 cases = cases_of(row.key, [f"{name} {longer}"])
                 if isinstance(row.cells[column], Secret):
                     name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
-                yield Finding(RULES, row.key, message, column, fix, cases=cases)
+                yield subject.rule_finding(row.key, message, column, fix, cases=cases)
         for column, _, plain in patterns:
             text_type = Secret if isinstance(row.cells[column], Secret) else str
             for name in map(text_type, _NAME.findall(plain)):

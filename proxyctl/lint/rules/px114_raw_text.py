@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.rules.px103_pasted_digest import MARK
 from proxyctl.lint.subject import LintSubject, RuleRow
@@ -55,7 +55,7 @@ def _raw_texts(subject: LintSubject) -> Iterator[Finding]:
                 "match_pattern sees the query as it was sent, and misses it if a space, a comment"
                 " or a line break is where the pattern has none"
             )
-            yield Finding(RULES, row.key, message, "match_pattern", "use match_digest")
+            yield subject.rule_finding(row.key, message, "match_pattern", "use match_digest")
 
 
 def _patterns_for_digest(subject: LintSubject) -> Iterator[tuple[RuleRow, str]]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import normal_digest, number
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr
-
-_DIGESTS = "mysql-query_digests"
 
 
 @check("PX120", "digests-off", Severity.ERROR, pgsql=True, any_size=True)
@@ -41,18 +39,18 @@ def digests_off(subject: LintSubject) -> Iterable[Finding]:
 
 
 def _digest_rules(subject: LintSubject) -> Iterator[Finding]:
-    variable = subject.name(_DIGESTS)
+    variable = subject.dialect.variable("query_digests")
     fix = f"set {variable}: true, or use match_pattern"
     loaded = {
         key: cells
-        for key, cells in subject.cells(RULES)
+        for key, cells in subject.cells(subject.dialect.rules)
         if number(cells["active"]) == 1 and valid_client_addr(cells["client_addr"])
     }
     for key in sorted_keys(loaded):
         cells = loaded[key]
         if cells["match_digest"] is not None:
             message = f"{variable} is false: match_digest is skipped and matches everything"
-            yield Finding(RULES, key, message, "match_digest", fix)
+            yield subject.rule_finding(key, message, "match_digest", fix)
         elif normal_digest(cells["digest"]) is not None:
             message = f"{variable} is false: no query has a digest"
-            yield Finding(RULES, key, message, "digest", fix)
+            yield subject.rule_finding(key, message, "digest", fix)

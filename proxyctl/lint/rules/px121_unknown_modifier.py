@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import MODIFIERS_FIX, modifiers_problem
 
@@ -36,4 +36,4 @@ def unknown_modifier(subject: LintSubject) -> Iterator[Finding]:
         problem = modifiers_problem(row.text("re_modifiers") or "")
         if problem is not None:
             message = f"re_modifiers {row.shown('re_modifiers')}: {problem}"
-            yield Finding(RULES, row.key, message, "re_modifiers", MODIFIERS_FIX)
+            yield subject.rule_finding(row.key, message, "re_modifiers", MODIFIERS_FIX)

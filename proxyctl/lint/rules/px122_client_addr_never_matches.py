@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.rule import subnet_of
 
@@ -42,8 +42,8 @@ def client_addr_never_matches(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.rule_rows:
         if subnet_of(row.text("client_addr") or "", version) is not None:
             message = f"client_addr {row.shown('client_addr')} as a subnet: not verified"
-            yield Finding(RULES, row.key, message, "client_addr", severity=Severity.NOTE)
+            yield subject.rule_finding(row.key, message, "client_addr", severity=Severity.NOTE)
     for row, column, flaw in subject.flaws("client_addr"):
         message = f"client_addr {row.shown(column)}: {flaw.problem}"
         severity = SEVERITIES[flaw.effect]
-        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
+        yield subject.rule_finding(row.key, message, column, flaw.fix, severity=severity)

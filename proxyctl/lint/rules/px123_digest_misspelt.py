@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 
@@ -38,4 +38,4 @@ def digest_misspelt(subject: LintSubject) -> Iterator[Finding]:
     for row, column, flaw in subject.flaws("digest"):
         message = f"digest {row.shown(column)}: {flaw.problem}"
         severity = SEVERITIES[flaw.effect]
-        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
+        yield subject.rule_finding(row.key, message, column, flaw.fix, severity=severity)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity, grouped, quoted
-from proxyctl.lint.subject import FAST_ROUTING, USERS, LintSubject
-
-_COLUMNS = ("schemaname", "proxy_addr", "proxy_port")
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX124", "no-such-session", Severity.ERROR, pgsql=True)
@@ -46,21 +44,23 @@ def no_such_session(subject: LintSubject) -> Iterable[Finding]:
 
 
 def _of_rules(subject: LintSubject) -> Iterator[Finding]:
-    for row, column, flaw in subject.flaws(*_COLUMNS):
-        message = f"{subject.name(column)} {row.shown(column)}: {flaw.problem}"
+    for row, column, flaw in subject.flaws(
+        subject.dialect.schema_column, "proxy_addr", "proxy_port"
+    ):
+        message = f"{column} {row.shown(column)}: {flaw.problem}"
         severity = SEVERITIES[flaw.effect]
-        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
+        yield subject.rule_finding(row.key, message, column, flaw.fix, severity=severity)
 
 
 def _of_fast_routing(subject: LintSubject) -> Iterator[Finding]:
-    schemaname = subject.name("schemaname")
-    for key, cells in subject.cells(FAST_ROUTING):
-        name = str(cells["schemaname"])
+    table, column = subject.dialect.fast_routing, subject.dialect.schema_column
+    for key, cells in subject.cells(table):
+        name = str(cells[column])
         flaw = subject.criteria.schemaname_of_row(name)
         if flaw is not None:
             shown = quoted(name) if name else "''"
-            message = f"{schemaname} {shown}: {flaw.problem}"
-            yield Finding(FAST_ROUTING, key, message, "schemaname", flaw.fix)
+            message = f"{column} {shown}: {flaw.problem}"
+            yield Finding(table, key, message, column, flaw.fix)
 
 
 def _of_users(subject: LintSubject) -> Iterator[Finding]:
@@ -69,4 +69,4 @@ def _of_users(subject: LintSubject) -> Iterator[Finding]:
         if flaw is not None:
             message = f"username {quoted(name)}: {flaw.problem}"
             fix, warning = "write the name with which clients log in", Severity.WARNING
-            yield Finding(USERS, key, message, "username", fix, severity=warning)
+            yield Finding(subject.dialect.users, key, message, "username", fix, severity=warning)

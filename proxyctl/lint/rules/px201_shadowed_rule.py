@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import verdicts
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
 
 
@@ -45,7 +45,7 @@ def _shadowed(subject: LintSubject) -> Iterator[Finding]:
             " apply"
         )
         fix = f"give it a rule_id below {by.rule_id}, or remove it"
-        yield Finding(RULES, (rule.rule_id,), message, fix=fix)
+        yield subject.rule_finding((rule.rule_id,), message, fix=fix)
     for rule_id, first in verdicts(subject).duplicates.items():
         message, fix = f"the same as {subject.rule_name(first)}", "remove one of them"
-        yield Finding(RULES, (rule_id,), message, fix=fix, severity=Severity.WARNING)
+        yield subject.rule_finding((rule_id,), message, fix=fix, severity=Severity.WARNING)

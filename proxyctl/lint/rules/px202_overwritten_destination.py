@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import verdicts
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 
@@ -39,4 +39,6 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
             f" {subject.rule_name(by.rule_id)}"
             f" matches all its queries too and sets {by.destination}"
         )
-        yield Finding(RULES, (rule.rule_id,), message, "destination_hostgroup", "add apply: 1")
+        yield subject.rule_finding(
+            (rule.rule_id,), message, "destination_hostgroup", "add apply: 1"
+        )

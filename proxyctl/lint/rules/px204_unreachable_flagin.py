@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from proxyctl.catalog import MAX_INT
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped, listed
-from proxyctl.lint.subject import FAST_ROUTING, LintSubject
+from proxyctl.lint.finding import Finding, Severity, grouped, listed
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number
 
@@ -49,17 +49,17 @@ def _of_rules(subject: LintSubject) -> Iterator[Finding]:
     for rule in subject.rules:
         if rule.rule_id not in flag_reach(subject).reached and rule.flag_in != MAX_INT:
             why, fix = _why(subject, rule.flag_in)
-            yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", fix)
+            yield subject.rule_finding((rule.rule_id,), f"never reached: {why}", "flagIN", fix)
 
 
 def _of_fast_routing(subject: LintSubject) -> Iterator[Finding]:
     reach = flag_reach(subject)
-    for key, cells in subject.cells(FAST_ROUTING):
+    for key, cells in subject.cells(subject.dialect.fast_routing):
         flag = number(cells["flagIN"]) or 0
         setters = reach.setters.get(flag, ())
         if flag and not any(setter.rule_id in reach.reached for setter in setters):
             why, fix = _why(subject, flag)
-            yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", fix)
+            yield Finding(subject.dialect.fast_routing, key, f"never used: {why}", "flagIN", fix)
 
 
 def _why(subject: LintSubject, flag: int) -> tuple[str, str | None]:
@@ -83,5 +83,5 @@ def _why(subject: LintSubject, flag: int) -> tuple[str, str | None]:
 
 
 def _listed(subject: LintSubject, rules: Sequence[Rule]) -> str:
-    owner = subject.configuration.owner
-    return listed([f"{rule.rule_id}{owner(RULES, (rule.rule_id,))}" for rule in rules])
+    table, owner = subject.dialect.rules, subject.configuration.owner
+    return listed([f"{rule.rule_id}{owner(table, (rule.rule_id,))}" for rule in rules])

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach, jumps
-from proxyctl.lint.finding import RULES, Finding, Severity, cases_of
-from proxyctl.lint.subject import FAST_ROUTING, LintSubject
+from proxyctl.lint.finding import Finding, Severity, cases_of
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import number
 
 
@@ -35,7 +35,8 @@ def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     known = {rule.flag_in for rule in subject.rules}
-    known |= {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
+    fast_routing = subject.cells(subject.dialect.fast_routing)
+    known |= {number(cells["flagIN"]) or 0 for _, cells in fast_routing}
     for rule in subject.rules:
         if rule.apply or rule.rule_id not in flag_reach(subject).reached:
             continue
@@ -44,4 +45,4 @@ def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
             message = f"no rule has flagIN {flag}: the query matches no further rule"
             fix = "correct the number, or write apply: 1 to end the rules here"
             key = (rule.rule_id,)
-            yield Finding(RULES, key, message, column, fix, cases=cases_of(key, [flag]))
+            yield subject.rule_finding(key, message, column, fix, cases=cases_of(key, [flag]))

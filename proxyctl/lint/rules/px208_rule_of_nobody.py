@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity, grouped, quoted
-from proxyctl.lint.subject import FAST_ROUTING, LintSubject
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Key
 
 
@@ -58,9 +58,10 @@ def _of_nobody(subject: LintSubject) -> Iterator[Finding]:
 
 def _rows_with_user(subject: LintSubject) -> Iterator[tuple[str, Key, str]]:
     """Yield the rules and the rows of fast routing that name a user."""
+    dialect = subject.dialect
     for rule in subject.rules:
         if rule.username is not None:
-            yield RULES, (rule.rule_id,), rule.username
-    for key, cells in subject.cells(FAST_ROUTING):
+            yield dialect.rules, (rule.rule_id,), rule.username
+    for key, cells in subject.cells(dialect.fast_routing):
         if cells["username"]:
-            yield FAST_ROUTING, key, str(cells["username"])
+            yield dialect.fast_routing, key, str(cells["username"])

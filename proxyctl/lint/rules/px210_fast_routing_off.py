@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.catalog.model import MAX_INT as NEVER
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
-from proxyctl.lint.subject import FAST_ROUTING, LintSubject
+from proxyctl.lint.finding import Finding, Severity
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr
 
 
-@check(
-    "PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,), pgsql=True, any_size=True
-)
+@check("PX210", "fast-routing-off", Severity.ERROR, pgsql=True, any_size=True)
 def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, because the last active rule has apply.
 
@@ -44,9 +42,9 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
       - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
     """
-    tables = subject.configuration.tables
-    routes = tables[FAST_ROUTING].rows if FAST_ROUTING in tables else {}
-    rules = tables.get(RULES)
+    tables, unused = subject.configuration.tables, subject.dialect.fast_routing
+    routes = tables[unused].rows if unused in tables else {}
+    rules = tables.get(subject.dialect.rules)
     if rules is None or not routes:
         return
     address = rules.layout.index["client_addr"]
@@ -54,15 +52,15 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     last = last_rule_in_the_way(rules.layout, loaded)
     if last is None:
         return
-    place, owner = subject.configuration.place, subject.configuration.owner(RULES, (last,))
-    fix, unused = f"add rule {last + 1} with flagIN {NEVER} and apply 0", subject.name(FAST_ROUTING)
+    owner = subject.configuration.owner(subject.dialect.rules, (last,))
+    fix = f"add rule {last + 1} with flagIN {NEVER} and apply 0"
     # ProxySQL keeps rows in no order.
-    ours = (key for key in sorted_keys(routes) if place(FAST_ROUTING, key, None))
+    ours = (key for key in sorted_keys(routes) if subject.configuration.place(unused, key, None))
     key = next(ours, None) if owner else None
     if key is None:
         message = f"the last active rule has apply: ProxySQL never uses {unused}"
-        yield Finding(RULES, (last,), message, "apply", fix, cases={(last,): routes.keys()})
+        yield subject.rule_finding((last,), message, "apply", fix, cases={(last,): routes.keys()})
         return
     message = f"ProxySQL never uses {unused}: the last active rule, {last}{owner}, has apply"
     fix = f"its owner has to {fix}"
-    yield Finding(FAST_ROUTING, key, message, fix=fix, cases={key: routes.keys()})
+    yield Finding(unused, key, message, fix=fix, cases={key: routes.keys()})

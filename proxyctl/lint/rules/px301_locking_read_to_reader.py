@@ -9,10 +9,13 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import Sent, sent_to_readers
 from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL, PGSQL
 from proxyctl.routing.probes import QueryKind
 
-_LOCKS = "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)"
-_PGSQL_LOCKS = "(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)"
+_LOCKS = {
+    MYSQL: "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)",
+    PGSQL: "(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)",
+}
 _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
 """Probes that do not begin with SELECT."""
 
@@ -80,8 +83,7 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     for finding, sent in sent_to_readers(subject, QueryKind.LOCK):
-        locks = _PGSQL_LOCKS if subject.is_pgsql else _LOCKS
-        pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + locks
+        pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + _LOCKS[subject.dialect]
         fix = f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
         yield replace(finding, fix=fix)
 

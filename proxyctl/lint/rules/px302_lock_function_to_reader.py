@@ -9,14 +9,13 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL, PGSQL
 from proxyctl.routing.probes import QueryKind
 
-_FUNCTIONS = (
-    r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
-)
-_PGSQL_FUNCTIONS = (
-    r"'^SELECT.*\b((nextval|setval|currval|lastval|pg_notify|pg_(try_)?advisory_\w+) ?\(|INTO )'"
-)
+_FUNCTIONS = {
+    MYSQL: r"(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\(",
+    PGSQL: r"\b((nextval|setval|currval|lastval|pg_notify|pg_(try_)?advisory_\w+) ?\(|INTO )",
+}
 
 
 @check("PX302", "lock-function-to-reader", Severity.WARNING, pgsql=True)
@@ -84,8 +83,8 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """  # noqa: E501 - a pattern stays on its line
-    functions = _PGSQL_FUNCTIONS if subject.is_pgsql else _FUNCTIONS
-    fix = f"put a rule before it that sends match_digest {functions} to the writer"
+    pattern = f"^SELECT.*{_FUNCTIONS[subject.dialect]}"
+    fix = f"put a rule before it that sends match_digest '{pattern}' to the writer"
     locking = {
         (finding.table, key)
         for finding, _ in sent_to_readers(subject, QueryKind.LOCK)
@@ -93,5 +92,5 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     }
     for finding, _ in sent_to_readers(subject, QueryKind.FUNCTION):
         # A standby refuses nextval at once, whatever becomes of the locking reads.
-        is_superseded = not subject.is_pgsql and (finding.table, finding.key) in locking
+        is_superseded = subject.dialect is MYSQL and (finding.table, finding.key) in locking
         yield replace(finding, fix=fix, is_superseded=is_superseded)

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach, verdicts
 from proxyctl.lint.finding import Case, Finding, Severity, grouped
-from proxyctl.lint.subject import USERS, LintSubject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import INSERT, READ
 from proxyctl.routing.reach import session_for
 from proxyctl.routing.rule import Rule
 
 
-@check("PX307", "transactions-part", Severity.WARNING, tables=(USERS,), pgsql=True)
+@check("PX307", "transactions-part", Severity.WARNING, pgsql=True)
 def transactions_part(subject: LintSubject) -> Iterable[Finding]:
     """A user without transaction_persistent whose reads and writes go to different hostgroups.
 
@@ -45,7 +45,8 @@ def transactions_part(subject: LintSubject) -> Iterable[Finding]:
 
 
 def _parted(subject: LintSubject) -> Iterator[Finding]:
-    loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
+    table = subject.dialect.users
+    loose = {key for key, cells in subject.cells(table) if cells["transaction_persistent"] == 0}
     routing_rules = _routing_rules(subject) if loose else {}
     splits: dict[str | None, dict[Case, str]] = {}
     for name, representative in subject.reach.classes.items():
@@ -60,7 +61,7 @@ def _parted(subject: LintSubject) -> Iterator[Finding]:
         if messages:
             message, fix = next(iter(messages.values())), "leave transaction_persistent at 1"
             cases = {key: messages.keys()}
-            yield Finding(USERS, key, message, "transaction_persistent", fix, cases=cases)
+            yield Finding(table, key, message, "transaction_persistent", fix, cases=cases)
 
 
 def _routing_rules(subject: LintSubject) -> Mapping[str | None, Sequence[Rule]]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import SERVERS, LintSubject
+from proxyctl.lint.subject import LintSubject
 
 _MIRROR_EFFECT = "only the copies are lost; the query itself is not affected"
-_TIMEOUT = "mysql-connect_timeout_server_max"
 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR, pgsql=True)
@@ -47,10 +46,10 @@ def hostgroup_without_servers(subject: LintSubject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    if not subject.has_all_rows(SERVERS):
+    if not subject.has_all_rows(subject.dialect.servers):
         return
-    error = "SQLSTATE 08001" if subject.is_pgsql else "error 9001"
-    waits = f"a client waits for {subject.name(_TIMEOUT)}, then gets {error}"
+    timeout = subject.dialect.variable("connect_timeout_server_max")
+    waits = f"a client waits for {timeout}, then gets {subject.dialect.connect_error}"
     served = subject.servers.hostgroups | subject.family_hostgroups
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:

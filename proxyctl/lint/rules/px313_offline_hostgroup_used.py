@@ -8,10 +8,9 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.topology import FAMILY_TABLES
 
 
-@check("PX313", "offline-hostgroup-used", Severity.WARNING, tables=FAMILY_TABLES)
+@check("PX313", "offline-hostgroup-used", Severity.WARNING)
 def offline_hostgroup_used(subject: LintSubject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 

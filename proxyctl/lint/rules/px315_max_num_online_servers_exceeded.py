@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from proxyctl.catalog import Version
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
-from proxyctl.lint.subject import SERVERS, LintSubject
+from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.state.cells import number
 
 _ATTRIBUTES = "mysql_hostgroup_attributes"
@@ -16,9 +17,7 @@ _SINCE = Version(2, 6, 3)
 """The first ProxySQL that obeys max_num_online_servers."""
 
 
-@check(
-    "PX315", "max-num-online-servers-exceeded", Severity.ERROR, tables=(_ATTRIBUTES,), any_size=True
-)
+@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR, any_size=True)
 def max_num_online_servers_exceeded(subject: LintSubject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 
@@ -51,7 +50,7 @@ def max_num_online_servers_exceeded(subject: LintSubject) -> Iterator[Finding]:
         return
     online = Counter(
         cells["hostgroup_id"]
-        for _, cells in subject.cells(SERVERS)
+        for _, cells in subject.cells(MYSQL.servers)
         if str(cells["status"]).upper() == "ONLINE"
     )
     for key, cells in subject.cells(_ATTRIBUTES):

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Case, Finding, Severity
+from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin
+from proxyctl.routing.dialect import MYSQL
 
 
 @check("PX321", "shard-missed", Severity.ERROR)
@@ -59,7 +60,7 @@ def shard_missed(subject: LintSubject) -> Iterator[Finding]:
         if route.source is not HostgroupOrigin.RULE or culprit is None or route.is_answered:
             continue
         actual = route.destination_hostgroup
-        origin = subject.section_of(RULES, (route.rule_id,))
+        origin = subject.section_of(MYSQL.rules, (route.rule_id,))
         if actual == wanted or origin == section:
             continue
         cause = culprit, section

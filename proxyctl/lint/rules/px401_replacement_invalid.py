@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Secret
 
@@ -57,13 +57,13 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
             message, fix = problem
             if isinstance(row.cells["replace_pattern"], Secret):
                 message = "ProxySQL does not know a group or an escape in it; nothing is replaced"
-            yield Finding(RULES, row.key, message, "replace_pattern", fix)
+            yield subject.rule_finding(row.key, message, "replace_pattern", fix)
         elif template and (foreign := _foreign(template, row.text("match_pattern") or "", groups)):
             message, fix = foreign
             if isinstance(row.cells["replace_pattern"], Secret):
                 message = "a group in it is none for ProxySQL: the backend gets it as it is"
             warning = Severity.WARNING
-            yield Finding(RULES, row.key, message, "replace_pattern", fix, severity=warning)
+            yield subject.rule_finding(row.key, message, "replace_pattern", fix, severity=warning)
 
 
 def _problem(template: str, groups: int) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.regex import Broken, RegexEngine
 from proxyctl.routing.regex.pattern import as_bytes
@@ -53,7 +53,7 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
       - {rule_id: 2, match_pattern: '\b(FROM|JOIN) orders\b', replace_pattern: '\1 orders_v2'}
     ```
     """
-    quote = b'"' if subject.configuration.is_pgsql else b"`"
+    quote = subject.dialect.quote
     for row in subject.rule_rows:
         rule, pattern = row.rule, row.text("match_pattern")
         if (
@@ -78,7 +78,7 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
                 fix = (
                     f"append {_EVEN_QUOTES} to match_pattern: an even number of quotes must follow"
                 )
-            yield Finding(RULES, row.key, message, "match_pattern", fix)
+            yield subject.rule_finding(row.key, message, "match_pattern", fix)
 
 
 _CELLS = ("match_pattern", "replace_pattern")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Case, Finding, Severity
+from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.sample_queries import also_sent
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import Probe
@@ -38,9 +38,9 @@ def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     mistake = "caches queries whose answer differs each time"
-    yield from _cached(subject, subject.samples.changing, mistake, Severity.WARNING)
+    yield from _cached(subject, subject.dialect.samples.changing, mistake, Severity.WARNING)
     mistake = "caches locking reads, which then lock nothing"
-    yield from _cached(subject, subject.samples.locking, mistake, Severity.ERROR)
+    yield from _cached(subject, subject.dialect.samples.locking, mistake, Severity.ERROR)
 
 
 def _cached(
@@ -65,6 +65,11 @@ def _cached(
         key, where = (rule_id,), subject.session_words(session)
         message = f"{mistake}: `{query}`{where}{also_sent(names)}"
         fix = "name the queries that are worth caching, as their digests"
-        yield Finding(
-            RULES, key, message, "cache_ttl", fix, severity=severity, cases={key: cases[rule_id]}
+        yield subject.rule_finding(
+            key,
+            message,
+            "cache_ttl",
+            fix,
+            severity=severity,
+            cases={key: cases[rule_id]},
         )

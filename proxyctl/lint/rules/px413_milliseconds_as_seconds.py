@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 _LIKE_SECONDS = 100
@@ -47,4 +47,4 @@ def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
             if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in round_values):
                 message = f"{column} {value} is {value / 1000:g} seconds"
                 fix = f"it is in milliseconds; {value} seconds are {value * 1000}"
-                yield Finding(RULES, (rule.rule_id,), message, column, fix)
+                yield subject.rule_finding((rule.rule_id,), message, column, fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
 
 _ANSWERS = {
@@ -14,8 +14,6 @@ _ANSWERS = {
 }
 
 _FIX_ANSWER = "write a text if you mean an answer, else null"
-
-_CRITERIA = ("username", "schemaname", "client_addr", "proxy_addr", "digest")
 
 
 @check("PX421", "empty-text", Severity.ERROR, pgsql=True)
@@ -50,20 +48,21 @@ def empty_text(subject: LintSubject) -> Iterable[Finding]:
 
 def _empty(subject: LintSubject) -> Iterator[Finding]:
     fix = "leave the column out, or write null"
+    schema_column = subject.dialect.schema_column
     for row in subject.rule_rows:
         sets = dict(row.rule.sets) if row.rule else {}
         for column, message in _ANSWERS.items():
             if sets.get(column) == "":
                 severity = Severity.WARNING if column == "OK_msg" else None
-                yield Finding(RULES, row.key, message, column, _FIX_ANSWER, severity=severity)
+                yield subject.rule_finding(row.key, message, column, _FIX_ANSWER, severity=severity)
         for column, text in row.patterns:
             if text == "":
                 is_negated = row.rule is not None and row.rule.negated
                 message = f"'' matches every query{', and the rule none' if is_negated else ''}"
-                yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)
-        for column in _CRITERIA:
+                yield subject.rule_finding(row.key, message, column, fix, severity=Severity.WARNING)
+        for column in ("username", schema_column, "client_addr", "proxy_addr", "digest"):
             if row.text(column) == "" and row.rule is not None:
                 has_other = row.rule.is_for_some_queries
                 message = "'' is no criterion" + ("" if has_other else ": the rule matches all")
                 severity = Severity.NOTE if has_other else Severity.WARNING
-                yield Finding(RULES, row.key, message, column, fix, severity=severity)
+                yield subject.rule_finding(row.key, message, column, fix, severity=severity)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin, Route
@@ -70,12 +70,12 @@ def mirror_runs_twice(subject: LintSubject) -> Iterator[Finding]:
                 f"no rule has flagIN {flag}, and without mirror_hostgroup the copy runs in the"
                 " user's default hostgroup"
             )
-            yield Finding(RULES, key, message, "mirror_flagOUT", _OWN_HOSTGROUP)
+            yield subject.rule_finding(key, message, "mirror_flagOUT", _OWN_HOSTGROUP)
         elif mirror is not None or flag is not None:
             column = "mirror_flagOUT" if mirror is None else "mirror_hostgroup"
             misled = next(_misled(subject, rule), None)
             if misled is not None:
-                yield Finding(RULES, key, misled.message, column, misled.fix)
+                yield subject.rule_finding(key, misled.message, column, misled.fix)
 
 
 class _Misled(NamedTuple):
@@ -125,5 +125,5 @@ def _queries(subject: LintSubject, rule: Rule) -> Iterator[str]:
     row = next(row for row in subject.rule_rows if row.rule is rule)
     for column, pattern in row.patterns:
         if not isinstance(row.cells[column], Secret):
-            yield from (probe.query for probe in queries_of(pattern, subject.samples))
+            yield from (probe.query for probe in queries_of(pattern, subject.dialect.samples))
             yield from samples(pattern)

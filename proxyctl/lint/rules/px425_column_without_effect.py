@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity, grouped
-from proxyctl.lint.subject import USERS, LintSubject
+from proxyctl.lint.finding import Finding, Severity, grouped
+from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import PGSQL
 from proxyctl.state.cells import number
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
@@ -54,26 +55,26 @@ def _idle(subject: LintSubject) -> Iterator[Finding]:
         patterns = 2 - [rule.match_digest, rule.match_pattern].count(None)
         if rule.negated and patterns == 0:
             message = "has no effect without match_digest or match_pattern"
-            yield Finding(RULES, key, message, "negate_match_pattern", "remove it")
+            yield subject.rule_finding(key, message, "negate_match_pattern", "remove it")
         if rule.negated and patterns == 2:
             message = "the rule matches only where neither match_digest nor match_pattern does"
-            yield Finding(RULES, key, message, "negate_match_pattern", severity=note)
+            yield subject.rule_finding(key, message, "negate_match_pattern", severity=note)
         if {"OK_msg", "error_msg"} <= sets.keys():
             message = "ProxySQL sends OK_msg, never the error"
-            yield Finding(RULES, key, message, "error_msg", "keep one of the two")
-        for column in _IDLE_ON_PGSQL if subject.is_pgsql else ():
+            yield subject.rule_finding(key, message, "error_msg", "keep one of the two")
+        for column in _IDLE_ON_PGSQL if subject.dialect is PGSQL else ():
             if column in sets:
                 message = "ProxySQL mirrors no query of PostgreSQL"
-                yield Finding(RULES, key, message, column, "remove it")
+                yield subject.rule_finding(key, message, column, "remove it")
         for column in _IDLE:
             if column in sets:
                 message = f"ProxySQL never uses {column}"
-                yield Finding(RULES, key, message, column, "remove it", severity=note)
+                yield subject.rule_finding(key, message, column, "remove it", severity=note)
 
 
 def _idle_of_users(subject: LintSubject) -> Iterator[Finding]:
-    for key, cells in subject.cells(USERS):
+    for key, cells in subject.cells(subject.dialect.users):
         if number(cells.get("schema_locked")) == 1 and number(cells["active"]) == 1:
             message = "schema_locked has no effect: the user may use every schema"
             fix = "take away the privileges on the servers"
-            yield Finding(USERS, key, message, "schema_locked", fix)
+            yield Finding(subject.dialect.users, key, message, "schema_locked", fix)

@@ -6,18 +6,13 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
-from proxyctl.lint.subject import SERVERS, FamilyRow, LintSubject
+from proxyctl.lint.subject import FamilyRow, LintSubject
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.state.servers import Address
 from proxyctl.state.topology import node_text
 
 
-@check(
-    "PX501",
-    "node-in-two-clusters",
-    Severity.ERROR,
-    tables=("mysql_galera_hostgroups",),
-    any_size=True,
-)
+@check("PX501", "node-in-two-clusters", Severity.ERROR, any_size=True)
 def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 
@@ -70,7 +65,7 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
                 message = f"{name} is in the Galera families of {' and of '.join(families)}"
                 fix = "list a node in the family of its own cluster only"
                 cases = cases_of(backend.key, families)
-                yield Finding(SERVERS, backend.key, message, None, fix, cases=cases)
+                yield Finding(MYSQL.servers, backend.key, message, None, fix, cases=cases)
 
 
 def _writer(subject: LintSubject, family: FamilyRow) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import FamilyRow, LintSubject
-from proxyctl.state.topology import FAMILY_TABLES
 
 
-@check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES, any_size=True)
+@check("PX502", "families-share-hostgroup", Severity.ERROR, any_size=True)
 def families_share_hostgroup(subject: LintSubject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 

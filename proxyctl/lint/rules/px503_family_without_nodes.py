@@ -6,18 +6,10 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
-from proxyctl.lint.subject import SERVERS, LintSubject
-from proxyctl.state.topology import FAMILY_TABLES
+from proxyctl.lint.subject import LintSubject
 
 
-@check(
-    "PX503",
-    "family-without-nodes",
-    Severity.WARNING,
-    tables=FAMILY_TABLES,
-    pgsql=True,
-    any_size=True,
-)
+@check("PX503", "family-without-nodes", Severity.WARNING, pgsql=True, any_size=True)
 def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 
@@ -43,7 +35,7 @@ def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
       - {hostgroup_id: 10, hostname: db1.example.com}
     ```
     """
-    for row in subject.families if subject.has_all_rows(SERVERS) else ():
+    for row in subject.families if subject.has_all_rows(subject.dialect.servers) else ():
         if not subject.nodes_of(row):
             fix = "list its nodes in the writer hostgroup"
             yield Finding(row.table, row.key, "no server is in its hostgroups", None, fix)

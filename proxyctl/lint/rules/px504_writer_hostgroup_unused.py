@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, LintSubject
+from proxyctl.lint.subject import FamilyRow, LintSubject
 from proxyctl.state.cells import number
 from proxyctl.state.servers import Address
-from proxyctl.state.topology import FAMILY_TABLES
 
 
-@check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
+@check("PX504", "writer-hostgroup-unused", Severity.WARNING, pgsql=True)
 def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 
@@ -42,8 +41,9 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     # Users and rules that the files do not manage may send queries there.
-    users = subject.cells(USERS)
-    tables = (USERS, RULES, FAST_ROUTING)
+    dialect = subject.dialect
+    users = subject.cells(dialect.users)
+    tables = (dialect.users, dialect.rules, dialect.fast_routing)
     if not users or not all(subject.has_all_rows(name, if_absent=True) for name in tables):
         return
     used: set[int | None] = {destination.hostgroup for destination in destinations(subject)}
@@ -54,7 +54,7 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
 
     unused = [row for row in subject.families if row.roles.get("writer_hostgroup") not in used]
     served = {nodes(row) for row in subject.families if row not in unused} - {frozenset()}
-    lists_servers = subject.has_all_rows(SERVERS)
+    lists_servers = subject.has_all_rows(dialect.servers)
     for row in unused:
         own, writer = nodes(row), row.roles.get("writer_hostgroup")
         stands_beside = own in served

@@ -7,19 +7,9 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.topology import FAMILY_TABLES
-
-_NAME = "mysql-monitor_enabled"
 
 
-@check(
-    "PX505",
-    "families-not-monitored",
-    Severity.WARNING,
-    tables=FAMILY_TABLES,
-    pgsql=True,
-    any_size=True,
-)
+@check("PX505", "families-not-monitored", Severity.WARNING, pgsql=True, any_size=True)
 def families_not_monitored(subject: LintSubject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 
@@ -42,9 +32,10 @@ def families_not_monitored(subject: LintSubject) -> Iterator[Finding]:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     ```
     """
-    if subject.families and subject.configuration.variables.get(_NAME) == "false":
-        message = f"nothing monitors the nodes of {subject.name(subject.families[0].table)}"
-        key = (subject.name(_NAME),)
+    name = subject.dialect.variable("monitor_enabled")
+    if subject.families and subject.configuration.variables.get(name) == "false":
+        message = f"nothing monitors the nodes of {subject.families[0].table}"
+        key = (name,)
         cases = cases_of(key, ((row.table, row.key) for row in subject.families))
         column, fix = "variable_value", "set it to true"
-        yield Finding("mysql_variables", key, message, column, fix, cases=cases)
+        yield Finding(subject.dialect.variables, key, message, column, fix, cases=cases)

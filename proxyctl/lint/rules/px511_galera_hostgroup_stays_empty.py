@@ -11,9 +11,7 @@ from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, LintSubject
 
 
-@check(
-    "PX511", "galera-hostgroup-stays-empty", Severity.WARNING, tables=("mysql_galera_hostgroups",)
-)
+@check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING)
 def galera_hostgroup_stays_empty(subject: LintSubject) -> Iterator[Finding]:
     """A hostgroup of a Galera family that gets queries, but no node.
 

@@ -18,13 +18,7 @@ _SCRIPT = re.compile(
 _OPTION = re.compile(r"-{1,2}(?:[\w-]*(?:hg|hostgroups?)|H)[= ]\s*\"?'?([\d:,WR-]+)", re.IGNORECASE)
 
 
-@check(
-    "PX521",
-    "scheduler-and-native-galera",
-    Severity.ERROR,
-    tables=("mysql_galera_hostgroups",),
-    any_size=True,
-)
+@check("PX521", "scheduler-and-native-galera", Severity.ERROR, any_size=True)
 def scheduler_and_native_galera(subject: LintSubject) -> Iterator[Finding]:
     """A scheduler entry that moves the nodes of a row of mysql_galera_hostgroups.
 

@@ -9,13 +9,7 @@ from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 
-@check(
-    "PX534",
-    "user-is-administrator",
-    Severity.ERROR,
-    tables=("mysql_users", "pgsql_users"),
-    any_size=True,
-)
+@check("PX534", "user-is-administrator", Severity.ERROR, any_size=True)
 def user_is_administrator(subject: LintSubject) -> Iterator[Finding]:
     """A user with the name of a login of the admin interface.
 

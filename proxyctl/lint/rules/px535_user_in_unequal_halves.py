@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
-from proxyctl.lint.subject import USERS, LintSubject
+from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import same_password
 
 
-@check("PX535", "user-in-unequal-halves", Severity.ERROR, tables=(USERS,))
+@check("PX535", "user-in-unequal-halves", Severity.ERROR)
 def user_in_unequal_halves(subject: LintSubject) -> Iterator[Finding]:
     """A user with one row for clients and another for servers, with unlike passwords or hostgroups.
 
@@ -34,19 +35,21 @@ def user_in_unequal_halves(subject: LintSubject) -> Iterator[Finding]:
       - {username: app, password: {env: APP}, default_hostgroup: 10}
     ```
     """
-    rows = {key: cells for key, cells in subject.cells(USERS) if number(cells["active"]) == 1}
+    rows = {key: cells for key, cells in subject.cells(MYSQL.users) if number(cells["active"]) == 1}
     for key, cells in rows.items():
         clients = rows.get((key[0], 0))
         if clients is None or number(clients["frontend"]) != 1 or number(cells["backend"]) != 1:
             continue
         if number(cells["frontend"]) == 1:
             continue
-        if not same_password(USERS, str(cells["password"] or ""), str(clients["password"] or "")):
+        if not same_password(
+            MYSQL.users, str(cells["password"] or ""), str(clients["password"] or "")
+        ):
             fix = "write one row, with the password that the account has on the servers"
-            yield Finding(USERS, key, _message("password"), "password", fix)
+            yield Finding(MYSQL.users, key, _message("password"), "password", fix)
         if number(cells["default_hostgroup"]) != number(clients["default_hostgroup"]):
             message = _message("default_hostgroup")
-            yield Finding(USERS, key, message, "default_hostgroup", "write one row")
+            yield Finding(MYSQL.users, key, message, "default_hostgroup", "write one row")
 
 
 def _message(column: str) -> str:

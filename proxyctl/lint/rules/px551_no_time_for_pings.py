@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
-from proxyctl.lint.subject import SERVERS, LintSubject
+from proxyctl.lint.subject import LintSubject
+from proxyctl.routing.dialect import MYSQL
 
 _NAME = "mysql-default_max_latency_ms"
 
@@ -32,7 +33,7 @@ def no_time_for_pings(subject: LintSubject) -> Iterator[Finding]:
     """
     if str(subject.configuration.variables.get(_NAME)) != "0":
         return
-    servers = subject.cells(SERVERS)
+    servers = subject.cells(MYSQL.servers)
     unlimited = [key for key, cells in servers if not cells.get("max_latency_ms")]
     if unlimited or not servers:
         message = "0 leaves no time for a ping: servers without a max_latency_ms are never used"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, grouped
-from proxyctl.lint.subject import USERS, LintSubject
-from proxyctl.routing.firewall import ENABLED
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX561", "firewall-blocks-user", Severity.ERROR, pgsql=True)
@@ -52,7 +51,7 @@ def firewall_blocks_user(subject: LintSubject) -> Iterable[Finding]:
 
 
 def _blocked(subject: LintSubject) -> Iterator[Finding]:
-    firewall, enabled = subject.criteria.firewall, subject.name(ENABLED)
+    firewall = subject.criteria.firewall
     if not (firewall.is_on and firewall.is_known):
         return
     has_digests = subject.variables.query_digests
@@ -60,11 +59,11 @@ def _blocked(subject: LintSubject) -> Iterator[Finding]:
         is_checked = not subject.logins[name].fast_forward
         if is_checked and firewall.blocks_every_query(name, has_digests=has_digests):
             message = (
-                f"{enabled} is on, and the firewall whitelist has neither a row nor a rule that"
-                " lets a query of the user through"
+                f"{firewall.switch} is on, and the firewall whitelist has neither a row nor a rule"
+                " that lets a query of the user through"
             )
             fix = (
                 f"add a row to {firewall.users_table} with client_address '' and mode OFF, or"
                 " DETECTING, which only logs"
             )
-            yield Finding(USERS, key, message, fix=fix)
+            yield Finding(subject.dialect.users, key, message, fix=fix)

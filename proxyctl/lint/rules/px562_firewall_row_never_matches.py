@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
-from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity, grouped, quoted
+from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.criteria import CriterionFlaw
-from proxyctl.routing.firewall import WHITELIST_RULES, WHITELIST_USERS
 from proxyctl.state.cells import number
 from proxyctl.state.row import ColumnValues, Key
 
@@ -47,34 +46,32 @@ def firewall_row_never_matches(subject: LintSubject) -> Iterable[Finding]:
 
 
 def _of_users(subject: LintSubject) -> Iterator[Finding]:
-    for key, cells in subject.cells(WHITELIST_USERS):
+    table, _ = subject.dialect.firewall_tables
+    for key, cells in subject.cells(table):
         if number(cells["active"]) == 1:
             flaws = subject.criteria.firewall_user(cells)
-            yield from _findings(subject, WHITELIST_USERS, key, cells, flaws)
+            yield from _findings(table, key, cells, flaws)
 
 
 def _of_rules(subject: LintSubject) -> Iterator[Finding]:
     reach = flag_reach(subject)
     flags = {0, *reach.setters, *reach.enders}
-    for key, cells in subject.cells(WHITELIST_RULES):
+    _, table = subject.dialect.firewall_tables
+    for key, cells in subject.cells(table):
         if number(cells["active"]) != 1:
             continue
         flaws = subject.criteria.firewall_rule(cells)
-        yield from _findings(subject, WHITELIST_RULES, key, cells, flaws)
+        yield from _findings(table, key, cells, flaws)
         flag = number(cells["flagIN"])
-        if flag not in flags and subject.has_all_rows(RULES):
-            message = f"flagIN {flag}: no rule of {subject.name(RULES)} sets it as flagOUT"
-            yield Finding(WHITELIST_RULES, key, message, "flagIN", "write flagIN 0")
+        if flag not in flags and subject.has_all_rows(subject.dialect.rules):
+            message = f"flagIN {flag}: no rule of {subject.dialect.rules} sets it as flagOUT"
+            yield Finding(table, key, message, "flagIN", "write flagIN 0")
 
 
 def _findings(
-    subject: LintSubject,
-    table: str,
-    key: Key,
-    cells: ColumnValues,
-    flaws: Iterable[tuple[str, CriterionFlaw]],
+    table: str, key: Key, cells: ColumnValues, flaws: Iterable[tuple[str, CriterionFlaw]]
 ) -> Iterator[Finding]:
     for column, flaw in flaws:
         shown = quoted(str(cells[column])) if cells[column] else "''"
-        message = f"{subject.name(column)} {shown}: {flaw.problem}"
+        message = f"{column} {shown}: {flaw.problem}"
         yield Finding(table, key, message, column, flaw.fix, severity=SEVERITIES[flaw.effect])

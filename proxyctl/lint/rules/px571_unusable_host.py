@@ -19,7 +19,7 @@ _TABLES = (
 )
 
 
-@check("PX571", "unusable-host", Severity.ERROR, tables=_TABLES, any_size=True)
+@check("PX571", "unusable-host", Severity.ERROR, any_size=True)
 def unusable_host(subject: LintSubject) -> Iterable[Finding]:
     """A host name that no resolver takes.
 

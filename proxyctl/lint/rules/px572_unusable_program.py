@@ -12,7 +12,7 @@ from proxyctl.lint.subject import LintSubject
 _TABLES = ("scheduler", "restapi_routes")
 
 
-@check("PX572", "unusable-program", Severity.ERROR, tables=_TABLES, any_size=True)
+@check("PX572", "unusable-program", Severity.ERROR, any_size=True)
 def unusable_program(subject: LintSubject) -> Iterable[Finding]:
     """A program of the scheduler or of a REST route that cannot run, or a route without a path.
 

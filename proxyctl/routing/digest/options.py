@@ -72,8 +72,12 @@ class DigestOptions:
         return self.version.has(DIGESTS_DROP_LAST_COMMENT)
 
     @classmethod
-    def from_variables(cls, variables: Mapping[str, str], version: Version = REFERENCE) -> Self:
+    def from_variables(
+        cls, variables: Mapping[str, str], version: Version = REFERENCE, *, prefix: str = PREFIX
+    ) -> Self:
         """Return the options from variables by full name; a missing variable has its default.
+
+        `prefix`: the beginning of their names, `pgsql-query_digests_` for PostgreSQL.
 
         Texts are read as a LOAD reads them: `1` and `TRUE` are true, ` 600` is 600.
 
@@ -81,7 +85,7 @@ class DigestOptions:
         """
         options: dict[str, bool | int] = {}
         for field in fields(cls):
-            name = PREFIX + field.name
+            name = prefix + field.name
             if name not in variables or field.name == "version":
                 continue
             text = canonical(name, variables[name])

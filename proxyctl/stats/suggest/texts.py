@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from proxyctl.routing.probes import MYSQL
+from proxyctl.routing.probes import MYSQL_SAMPLES
 
 
 def _words(text: str) -> frozenset[str]:
@@ -52,7 +52,7 @@ THEN UNION USING VALUES WHEN WHERE XOR AGAINST BINARY DECIMAL DATETIME DOUBLE FL
 """Words that a parenthesis may follow but that call no function."""
 
 _SELECT = re.compile(r"\(*\s*SELECT\b", re.IGNORECASE)
-_LOCKS = "|".join(end.strip(" ;").replace(" ", r"\s+") for end in MYSQL.lock_ends.values())
+_LOCKS = "|".join(end.strip(" ;").replace(" ", r"\s+") for end in MYSQL_SAMPLES.lock_ends.values())
 _BOUND = re.compile(
     rf"\b({_LOCKS}|INTO|PROCEDURE|SQL_CALC_FOUND_ROWS|(NEXT|PREVIOUS)\s+VALUE\s+FOR)\b"
     r"|\.\s*`?(NEXTVAL|CURRVAL)\b"
