@@ -34,7 +34,7 @@ def _as_text(key: Key) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Placed:
+class LocatedFinding:
     """A finding with its check and its place in the files (None: in no file).
 
     `others`: the findings in other tables with the same cause. `owner`: ` (in no file)` if the
@@ -44,7 +44,7 @@ class Placed:
     finding: Finding
     check: Check
     where: Where | None
-    others: tuple[Placed, ...] = ()
+    others: tuple[LocatedFinding, ...] = ()
     owner: str = ""
 
     @property
@@ -61,7 +61,7 @@ class LintReport:
     instance's, empty for files; `checks` are those that ran.
     """
 
-    findings: Sequence[Placed]
+    findings: Sequence[LocatedFinding]
     checks: Sequence[Check]
     ignored: int = 0
     name: str = ""
@@ -82,7 +82,7 @@ def lint(
 ) -> LintReport:
     """Return the report of the checks. Raises: ProxyctlError as `Subject.router`."""
     used: set[int] = set()
-    kept: list[Placed] = []
+    kept: list[LocatedFinding] = []
     ignored = 0
     place = subject.configuration.place
     for check, finding in _all_findings(subject, checks):
@@ -94,7 +94,7 @@ def lint(
             continue
         where = left.where or place(left.table, left.key, left.column)
         owner = "" if where else subject.configuration.owner(left.table, left.key)
-        kept.append(Placed(left, check, where, owner=owner))
+        kept.append(LocatedFinding(left, check, where, owner=owner))
     ran = {check.code: check for check in checks}
     if UNUSED_IGNORE in ran:
         unused = [ignore for number, ignore in enumerate(ignores) if number not in used]
@@ -114,19 +114,19 @@ def _all_findings(subject: LintSubject, checks: Iterable[Check]) -> Iterator[tup
                 yield from ((check, finding) for finding in check.find(pgsql))
 
 
-def _joined(findings: Iterable[Placed]) -> list[Placed]:
+def _joined(findings: Iterable[LocatedFinding]) -> list[LocatedFinding]:
     """Merge findings with one cause in several tables into one, at the first place."""
-    by_cause: dict[object, Placed] = {}
-    for number, placed in enumerate(findings):
-        finding = placed.finding
-        cause = (finding.code, finding.message, finding.fix, placed.severity)
+    by_cause: dict[object, LocatedFinding] = {}
+    for number, located in enumerate(findings):
+        finding = located.finding
+        cause = (finding.code, finding.message, finding.fix, located.severity)
         first = by_cause.get(cause)
         if first is None:
-            by_cause[cause] = placed
+            by_cause[cause] = located
         elif finding.table in {other.finding.table for other in (first, *first.others)}:
-            by_cause[number] = placed
+            by_cause[number] = located
         else:
-            by_cause[cause] = replace(first, others=(*first.others, placed))
+            by_cause[cause] = replace(first, others=(*first.others, located))
     return list(by_cause.values())
 
 
@@ -143,20 +143,20 @@ def _without_ignored(finding: Finding, ignores: Sequence[Ignore], used: set[int]
     return replace(finding, key=left[0], also=tuple(left[1:])) if left else None
 
 
-def _unused_findings(ignores: Iterable[Ignore], check: Check) -> Iterator[Placed]:
+def _unused_findings(ignores: Iterable[Ignore], check: Check) -> Iterator[LocatedFinding]:
     for ignore in ignores:
         message = f"{ignore.text} ignores nothing"
         finding = Finding("lint", (), message, fix="remove it", code=check.code)
-        yield Placed(finding, check, ignore.where)
+        yield LocatedFinding(finding, check, ignore.where)
 
 
 _Order = tuple[str, int, int, str, tuple[tuple[int, int, str], ...], str, str]
 
 
-def _order(placed: Placed) -> _Order:
+def _order(located: LocatedFinding) -> _Order:
     """Return the sort key of a finding: its place, then its row."""
-    path, line, column = placed.where[:3] if placed.where else ("", 0, 0)
-    finding = placed.finding
+    path, line, column = located.where[:3] if located.where else ("", 0, 0)
+    finding = located.finding
     key = tuple(
         (0, part, "") if isinstance(part, int) else (1, 0, str(part)) for part in finding.key
     )

@@ -51,7 +51,7 @@ from proxyctl.state.topology import Topologies
 from proxyctl.text import nearest
 
 if TYPE_CHECKING:
-    from proxyctl.lint.run import Placed
+    from proxyctl.lint.run import LocatedFinding
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Lint(NamedTuple):
     `skipped`: the codes of checks that did not run. `dangers`: the errors that it introduces.
     """
 
-    findings: tuple[Placed, ...] = ()
+    findings: tuple[LocatedFinding, ...] = ()
     known_findings: int = 0
     skipped: tuple[str, ...] = ()
     dangers: tuple[guards.Danger, ...] = ()

@@ -26,7 +26,7 @@ from proxyctl.state.sql import Statement, transition
 from proxyctl.state.topology import Topologies, Topology
 
 if TYPE_CHECKING:
-    from proxyctl.lint.run import Placed
+    from proxyctl.lint.run import LocatedFinding
 
 REGEX_ENGINE = "mysql-query_processor_regex"
 """The variable that decides which engine compiles the patterns of rules, at their LOAD."""
@@ -201,7 +201,7 @@ class Plan:
     out_of_service: list[str] = field(default_factory=list)
     """The servers that an operator removed from service; `left_alone` has them, too."""
     warnings: list[str] = field(default_factory=list)
-    findings: tuple[Placed, ...] = ()
+    findings: tuple[LocatedFinding, ...] = ()
     """The errors and warnings of lint that the plan introduces; if it changes nothing, the errors
     about rows of the files."""
     known_findings: int = 0

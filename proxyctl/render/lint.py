@@ -8,7 +8,7 @@ from proxyctl.catalog import TABLES
 from proxyctl.errors import Mistake, counted
 from proxyctl.lint.check import Check
 from proxyctl.lint.finding import Finding, Severity
-from proxyctl.lint.run import LintReport, Placed
+from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown
 from proxyctl.state.row import row_name
@@ -18,33 +18,33 @@ from proxyctl.text import printable
 def lint_text(report: LintReport, style: Style) -> str:
     """Return the findings, one or two lines each, and a summary."""
     lines = [
-        line for placed in report.findings for line in finding_lines(placed, style, report.name)
+        line for located in report.findings for line in finding_lines(located, style, report.name)
     ]
     return "\n".join([*lines, _summary(report), ""])
 
 
 def finding_lines(
-    placed: Placed, style: Style, name: str = "", *, first: str = ""
+    located: LocatedFinding, style: Style, name: str = "", *, first: str = ""
 ) -> Iterable[str]:
     """Return the lines of a finding. `name`: its instance; `first`: as for `Style.finding`."""
-    finding = placed.finding
+    finding = located.finding
     row, row_prefix = row_text(finding), ""
-    place = f"{name}: {row}{placed.owner}" if name else f"{row}{placed.owner}"
-    if placed.where is not None and not name:
-        place = str(placed.where)
+    place = f"{name}: {row}{located.owner}" if name else f"{row}{located.owner}"
+    if located.where is not None and not name:
+        place = str(located.where)
         names_row = not finding.key or finding.text.startswith(row)
         row_prefix = "" if names_row else f"{row}: "
     text = row_prefix + finding.text
-    if placed.others:
-        text += f"; also {', '.join(map(_other_text, placed.others))}"
-    return style.finding(placed.severity, place, finding.code, text, finding.fix, first=first)
+    if located.others:
+        text += f"; also {', '.join(map(_other_text, located.others))}"
+    return style.finding(located.severity, place, finding.code, text, finding.fix, first=first)
 
 
-def _other_text(placed: Placed) -> str:
-    count = len(placed.finding.also)
-    row = f"{row_text(placed.finding)}{placed.owner}"
+def _other_text(located: LocatedFinding) -> str:
+    count = len(located.finding.also)
+    row = f"{row_text(located.finding)}{located.owner}"
     row += f" and {counted(count, 'more row')}" if count else ""
-    return f"{row} at {placed.where}" if placed.where else row
+    return f"{row} at {located.where}" if located.where else row
 
 
 def _summary(report: LintReport) -> str:
@@ -93,15 +93,15 @@ FINDING: Shape[Finding] = Shape(
 )
 
 
-def finding_data(placed: Placed) -> dict[str, object]:
+def finding_data(located: LocatedFinding) -> dict[str, object]:
     """Return a finding and its place as plain data."""
     return FINDING.encode(
-        placed.finding,
-        check=placed.check.name,
-        severity=placed.severity,
-        where=placed.where and str(placed.where),
-        origin=(placed.where and placed.where.origin) or None,
-        others=[*map(finding_data, placed.others)] or ABSENT,
+        located.finding,
+        check=located.check.name,
+        severity=located.severity,
+        where=located.where and str(located.where),
+        origin=(located.where and located.where.origin) or None,
+        others=[*map(finding_data, located.others)] or ABSENT,
     )
 
 
@@ -135,19 +135,19 @@ def _mistake(mistake: Mistake) -> str:
 def lint_github(report: LintReport) -> str:
     """Return a GitHub workflow command for each finding."""
     places = (place for first in report.findings for place in (first, *first.others))
-    return "".join(f"{_command(placed)}\n" for placed in places)
+    return "".join(f"{_command(located)}\n" for located in places)
 
 
-def _command(placed: Placed) -> str:
-    finding, where = placed.finding, placed.where
-    properties = {"title": f"{finding.code} {placed.check.name}"}
+def _command(located: LocatedFinding) -> str:
+    finding, where = located.finding, located.where
+    properties = {"title": f"{finding.code} {located.check.name}"}
     if where is not None:
         properties = {"file": where.path, **properties}
         if where.line:
             properties |= {"line": str(where.line), "col": str(where.column)}
-    row_prefix = "" if where is not None else f"{row_text(finding)}{placed.owner}: "
+    row_prefix = "" if where is not None else f"{row_text(finding)}{located.owner}: "
     text = _text(row_prefix + finding.text, finding.fix)
-    return f"::{_LEVELS[placed.severity]} {_properties(properties)}::{text}"
+    return f"::{_LEVELS[located.severity]} {_properties(properties)}::{text}"
 
 
 def _properties(properties: Mapping[str, str]) -> str:

@@ -40,7 +40,7 @@ from proxyctl.state.row import Layer
 from proxyctl.text import printable
 
 if TYPE_CHECKING:
-    from proxyctl.lint.run import Placed
+    from proxyctl.lint.run import LocatedFinding
 
 MOST_ADDED = 200
 """New rows listed per table; further ones are counted. Changes and deletions are all listed."""
@@ -354,10 +354,10 @@ def fields_of(change: Change) -> dict[str, dict[str, object]]:
     return fields
 
 
-def _finding(placed: Placed) -> dict[str, object]:
+def _finding(located: LocatedFinding) -> dict[str, object]:
     from proxyctl.render.lint import finding_data  # as above
 
-    return finding_data(placed)
+    return finding_data(located)
 
 
 PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")

@@ -16,7 +16,7 @@ from proxyctl import __version__
 from proxyctl.errors import Mistake
 from proxyctl.lint.check import Check
 from proxyctl.lint.finding import Severity
-from proxyctl.lint.run import LintReport, Placed
+from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.render.lint import row_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -35,16 +35,16 @@ def lint_sarif(report: LintReport, folder: PurePath, source: str = "") -> str:
     driver = {"name": "proxyctl", "version": __version__, "rules": rules}
     seen: Counter[str] = Counter()
     results = []
-    for placed in report.findings:
-        fingerprint = _fingerprint(placed)
+    for located in report.findings:
+        fingerprint = _fingerprint(located)
         seen[fingerprint] += 1
-        places = (placed, *placed.others)
+        places = (located, *located.others)
         results.append(
             {
-                "ruleId": placed.finding.code,
-                "ruleIndex": positions[placed.finding.code],
-                "level": _LEVELS[placed.severity],
-                "message": {"text": _message(placed)},
+                "ruleId": located.finding.code,
+                "ruleIndex": positions[located.finding.code],
+                "level": _LEVELS[located.severity],
+                "message": {"text": _message(located)},
                 "locations": [_location(place, folder, source) for place in places],
                 "partialFingerprints": {"row/v1": f"{fingerprint}:{seen[fingerprint]}"},
             }
@@ -94,19 +94,19 @@ def _rule(check: Check) -> dict[str, object]:
     }
 
 
-def _message(placed: Placed) -> str:
-    finding = placed.finding
+def _message(located: LocatedFinding) -> str:
+    finding = located.finding
     fix = f" ({finding.fix})" if finding.fix else ""
     text = f"{row_text(finding)}: {finding.text}{fix}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _location(placed: Placed, folder: PurePath, source: str) -> dict[str, object]:
+def _location(located: LocatedFinding, folder: PurePath, source: str) -> dict[str, object]:
     """Return where a finding is: its row, and its place in a file."""
-    row = row_text(placed.finding).encode("utf-8", "backslashreplace").decode()
+    row = row_text(located.finding).encode("utf-8", "backslashreplace").decode()
     location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": row, "kind": "row"}]}
-    if placed.where is not None:
-        location["physicalLocation"] = _place(*placed.where[:3], folder)
+    if located.where is not None:
+        location["physicalLocation"] = _place(*located.where[:3], folder)
     elif source:
         location["physicalLocation"] = _place(source, 0, 0, folder)
     return location
@@ -129,8 +129,8 @@ def _uri(path: str, folder: PurePath) -> str:
     return quote(file.as_posix())
 
 
-def _fingerprint(placed: Placed) -> str:
+def _fingerprint(located: LocatedFinding) -> str:
     """Return a hash that identifies a finding even when its line moves."""
-    finding = placed.finding
+    finding = located.finding
     parts = [finding.code, finding.table, *map(str, finding.key), finding.column or ""]
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -61,8 +61,8 @@ def test_a_check_of_both_sides_finds_its_examples_under_the_names_of_postgresql(
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
         report = lint(LintSubject(project.configuration), [CHECKS[code]])
         assert bool(report.findings) is (kind == "Bad"), renamed
-        for placed in report.findings:
-            finding = placed.finding
+        for located in report.findings:
+            finding = located.finding
             assert finding.table.startswith("pgsql_")
             words = f"{finding.key} {finding.column} {finding.message} {finding.fix}"
             assert not re.search("mysql|schema|LOCK IN SHARE", words)

@@ -16,7 +16,7 @@ from proxyctl.config.desired import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import UNUSED_IGNORE, Check, all_checks
 from proxyctl.lint.finding import Case, Finding, Severity
-from proxyctl.lint.run import LintReport, Placed
+from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
 from proxyctl.plan.guards import Danger
@@ -32,17 +32,17 @@ class LintResult:
     has the codes of the checks that did not run.
     """
 
-    introduced: tuple[Placed, ...] = ()
-    known: tuple[Placed, ...] = ()
+    introduced: tuple[LocatedFinding, ...] = ()
+    known: tuple[LocatedFinding, ...] = ()
     skipped: tuple[str, ...] = ()
 
     @property
-    def errors(self) -> tuple[Placed, ...]:
+    def errors(self) -> tuple[LocatedFinding, ...]:
         """The errors that the plan introduces."""
         return tuple(one for one in self.introduced if one.severity is Severity.ERROR)
 
     @property
-    def errors_in_files(self) -> tuple[Placed, ...]:
+    def errors_in_files(self) -> tuple[LocatedFinding, ...]:
         """The errors about rows of the files that were there before."""
         return tuple(
             one
@@ -73,7 +73,7 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
         subject = _subject(first)
     is_known = _Known(change, subject, before.findings)
     findings = [one for one in after.findings if one.severity is not Severity.NOTE]
-    by_verdict: dict[bool, list[Placed]] = {False: [], True: []}
+    by_verdict: dict[bool, list[LocatedFinding]] = {False: [], True: []}
     for one in findings:
         by_verdict[is_known(one)].append(one)
     return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
@@ -138,27 +138,27 @@ class _Known:
     """
 
     def __init__(
-        self, change: BeforeAfter, before: LintSubject, findings: Sequence[Placed]
+        self, change: BeforeAfter, before: LintSubject, findings: Sequence[LocatedFinding]
     ) -> None:
         self._change = change
         self._before = before
         self._severities: dict[_FindingKey, set[Severity]] = defaultdict(set)
         self._cases: dict[_FindingKey, set[Case | Key]] = defaultdict(set)
         self._messages: dict[_FindingKey, set[str]] = defaultdict(set)
-        for placed, key in _rows_of(findings):
-            finding = placed.finding
+        for located, key in _rows_of(findings):
+            finding = located.finding
             row = _key_of(finding, key)
-            self._severities[row].add(placed.severity)
+            self._severities[row].add(located.severity)
             self._cases[row] |= finding.cases.get(key, set())
             self._messages[row].add(finding.message)
 
-    def __call__(self, placed: Placed) -> bool:
-        return all(self._is_known(one, key) for one, key in _rows_of([placed]))
+    def __call__(self, located: LocatedFinding) -> bool:
+        return all(self._is_known(one, key) for one, key in _rows_of([located]))
 
-    def _is_known(self, placed: Placed, key: Key) -> bool:
-        finding = placed.finding
+    def _is_known(self, located: LocatedFinding, key: Key) -> bool:
+        finding = located.finding
         row, gravest_first = _key_of(finding, key), [*Severity]
-        as_grave = gravest_first[: gravest_first.index(placed.severity) + 1]
+        as_grave = gravest_first[: gravest_first.index(located.severity) + 1]
         if self._severities[row].isdisjoint(as_grave):
             return False
         if cases := finding.cases.get(key):
@@ -194,15 +194,15 @@ def _key_of(finding: Finding, key: Key) -> _FindingKey:
     return finding.code, finding.table, key, finding.column
 
 
-def _rows_of(findings: Iterable[Placed]) -> Iterator[tuple[Placed, Key]]:
+def _rows_of(findings: Iterable[LocatedFinding]) -> Iterator[tuple[LocatedFinding, Key]]:
     """Yield each row of the findings, with its own finding."""
     for first in findings:
-        for placed in (first, *first.others):
-            for key in (placed.finding.key, *placed.finding.also):
-                yield placed, key
+        for located in (first, *first.others):
+            for key in (located.finding.key, *located.finding.also):
+                yield located, key
 
 
-def dangers(errors: Sequence[Placed]) -> Iterator[Danger]:
+def dangers(errors: Sequence[LocatedFinding]) -> Iterator[Danger]:
     """Yield one danger for all errors that the plan introduces."""
     if errors:
         listed = counted(len(errors), "error")
