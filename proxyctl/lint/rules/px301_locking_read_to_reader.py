@@ -9,7 +9,7 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import Sent, sent_to_readers
 from proxyctl.lint.subject import LintSubject
-from proxyctl.routing.dialect import MYSQL, PGSQL
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.probes import QueryKind
 
 _LOCKS = {
@@ -30,18 +30,17 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     LOCK IN SHARE MODE, but FOR NO KEY UPDATE and FOR KEY SHARE.
 
     lint tries such queries in several spellings for each user and schema that rules distinguish,
-    and tries each rule that sends to a reader with a query that its pattern matches. Readers are
-    the `reader_hostgroup` of a family, a hostgroup named like `reader` if another is named like
-    `writer`, and a hostgroup that gets the reads of a session whose writes all go to another one,
-    but no shard: fast routing, or a rule of a `sharding` section, sends writes there.
+    and each rule that sends to a reader with a query that its pattern matches. Readers are the
+    `reader_hostgroup` of a family, a hostgroup named like `reader` if another is named like
+    `writer`, and a hostgroup that gets the reads of a session whose writes all go elsewhere, but no
+    shard, to which fast routing or a rule of a `sharding` section sends writes.
 
     Put a rule for locking reads before the one for reads. Use match_digest, which sees one line
     without comments, and no `$`: NOWAIT or a `;` may follow.
 
     ```yaml
     # Bad
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     mysql_query_rules:
       - {rule_id: 1, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 10, apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
@@ -49,8 +48,7 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
 
     ```yaml
     # Good
-    mysql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     mysql_query_rules:
       - rule_id: 1
         match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'
@@ -61,9 +59,7 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
 
     ```yaml
     # Bad
-    proxysql_version: 3.0.3
-    pgsql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     pgsql_query_rules:
       - {rule_id: 1, match_digest: 'FOR (UPDATE|SHARE)', destination_hostgroup: 10, apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
@@ -71,9 +67,7 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
 
     ```yaml
     # Good
-    proxysql_version: 3.0.3
-    pgsql_replication_hostgroups:
-      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     pgsql_query_rules:
       - rule_id: 1
         match_digest: '^SELECT.*(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)'
@@ -83,9 +77,12 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     for finding, sent in sent_to_readers(subject, QueryKind.LOCK):
-        pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + _LOCKS[subject.dialect]
-        fix = f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
-        yield replace(finding, fix=fix)
+        yield replace(finding, fix=_fix(subject.dialect, sent))
+
+
+def _fix(dialect: Dialect, sent: Sent) -> str:
+    pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + _LOCKS[dialect]
+    return f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
 
 
 def _begins_with_select(sent: Sent) -> bool:

@@ -9,8 +9,9 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import LintSubject
-from proxyctl.routing.dialect import MYSQL, PGSQL
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.probes import QueryKind
+from proxyctl.state.row import Key
 
 _FUNCTIONS = {
     MYSQL: r"(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\(",
@@ -38,10 +39,7 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     mysql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     mysql_query_rules:
-      - rule_id: 1
-        match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'
-        destination_hostgroup: 10
-        apply: true
+      - {rule_id: 1, match_digest: 'FOR UPDATE|SHARE', destination_hostgroup: 10, apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 
@@ -59,20 +57,15 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
 
     ```yaml
     # Bad
-    proxysql_version: 3.0.3
     pgsql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     pgsql_query_rules:
-      - rule_id: 1
-        match_digest: '^SELECT.*(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)'
-        destination_hostgroup: 10
-        apply: true
+      - {rule_id: 1, match_digest: 'FOR .*(UPDATE|SHARE)', destination_hostgroup: 10, apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 
     ```yaml
     # Good
-    proxysql_version: 3.0.3
     pgsql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     pgsql_query_rules:
@@ -83,14 +76,21 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """  # noqa: E501 - a pattern stays on its line
-    pattern = f"^SELECT.*{_FUNCTIONS[subject.dialect]}"
-    fix = f"put a rule before it that sends match_digest '{pattern}' to the writer"
-    locking = {
-        (finding.table, key)
-        for finding, _ in sent_to_readers(subject, QueryKind.LOCK)
-        for key in (finding.key, *finding.also)
-    }
+    reported = _reported_by_px301(subject)
     for finding, _ in sent_to_readers(subject, QueryKind.FUNCTION):
-        # A standby refuses nextval at once, whatever becomes of the locking reads.
-        is_superseded = subject.dialect is MYSQL and (finding.table, finding.key) in locking
-        yield replace(finding, fix=fix, is_superseded=is_superseded)
+        is_superseded = (finding.table, finding.key) in reported
+        yield replace(finding, fix=_fix(subject.dialect), is_superseded=is_superseded)
+
+
+def _fix(dialect: Dialect) -> str:
+    pattern = f"^SELECT.*{_FUNCTIONS[dialect]}"
+    return f"put a rule before it that sends match_digest '{pattern}' to the writer"
+
+
+def _reported_by_px301(subject: LintSubject) -> set[tuple[str, Key]]:
+    """Return the rows that PX301 reports, of the MySQL side.
+
+    A standby of PostgreSQL refuses nextval at once, whatever becomes of the locking reads.
+    """
+    locking = sent_to_readers(subject, QueryKind.LOCK) if subject.dialect is MYSQL else ()
+    return {(finding.table, key) for finding, _ in locking for key in (finding.key, *finding.also)}

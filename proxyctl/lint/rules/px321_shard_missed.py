@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Case, Finding, Severity
-from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
+from proxyctl.lint.sample_queries import Culprit, ShardQuery, culprit_of, queries_of_shards
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin
 from proxyctl.routing.dialect import MYSQL
@@ -53,28 +54,34 @@ def shard_missed(subject: LintSubject) -> Iterator[Finding]:
     ```
     """
     missed: dict[tuple[Culprit, str], Finding] = {}
-    cases: dict[tuple[Culprit, str], set[Case]] = {}
-    for section, wanted, session, query in queries_of_shards(subject):
-        route = subject.reach.route(session, query)
-        culprit = culprit_of(subject, route, session)
+    cases: dict[tuple[Culprit, str], set[Case]] = defaultdict(set)
+    for wanted in queries_of_shards(subject):
+        route = subject.reach.route(wanted.session, wanted.query)
+        culprit, actual = culprit_of(subject, route, wanted.session), route.destination_hostgroup
         if route.source is not HostgroupOrigin.RULE or culprit is None or route.is_answered:
             continue
-        actual = route.destination_hostgroup
-        origin = subject.section_of(MYSQL.rules, (route.rule_id,))
-        if actual == wanted or origin == section:
-            continue
-        cause = culprit, section
-        words = f"{query} of {session.schemaname}: {actual}, not {wanted} of {section}"
-        cases.setdefault(cause, set()).add(Case(words))
-        if cause in missed:
-            continue
-        message = (
-            f"sends `{query}`{subject.session_words(session)} to {subject.label(actual)}, and"
-            f" {section} has the table on {subject.label(wanted)}"
-        )
-        fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
-        if origin:
-            fix, severity = "give each table to one section", Severity.ERROR
-        missed[cause] = Finding(*culprit[:2], message, culprit.column, fix, severity=severity)
+        if actual != wanted.hostgroup and _section(subject, culprit) != wanted.section:
+            words = f"{wanted.query} of {wanted.session.schemaname}: {actual}, not"
+            cause = culprit, wanted.section
+            cases[cause].add(Case(f"{words} {wanted.hostgroup} of {wanted.section}"))
+            missed.setdefault(cause, _finding(subject, wanted, culprit, actual))
     for cause, finding in missed.items():
         yield replace(finding, cases={finding.key: cases[cause]})
+
+
+def _section(subject: LintSubject, culprit: Culprit) -> str:
+    return subject.section_of(MYSQL.rules, culprit.key)
+
+
+def _finding(
+    subject: LintSubject, wanted: ShardQuery, culprit: Culprit, actual: int | None
+) -> Finding:
+    """Return the finding that a rule sends a query of a shard elsewhere."""
+    message = (
+        f"sends `{wanted.query}`{subject.session_words(wanted.session)} to {subject.label(actual)},"
+        f" and {wanted.section} has the table on {subject.label(wanted.hostgroup)}"
+    )
+    fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
+    if _section(subject, culprit):
+        fix, severity = "give each table to one section", Severity.ERROR
+    return Finding(*culprit[:2], message, culprit.column, fix, severity=severity)
