@@ -24,6 +24,7 @@ from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, NoColorOption
 from proxyctl.cli.output import report_error, say, without_colour
 from proxyctl.cli.usage import (
     Click,
+    NoArguments,
     WrongCommandLine,
     called_command,
     refuse_misread_options,
@@ -123,11 +124,11 @@ def _run(arguments: Sequence[str]) -> int:
         if isinstance(error, UsageError) and error.fix is None:
             error.fix = f"see {called_command(build(arguments), arguments)[1]} --help"
         return _failed(error, arguments)
-    except WrongCommandLine as error:
-        if type(error).__name__ != "NoArgsIsHelpError":
-            return _failed(usage_error(error, build(arguments), arguments), arguments)
+    except NoArguments as error:
         error.show()  # type: ignore[attr-defined]  # the help
         return ExitCode.USAGE
+    except WrongCommandLine as error:
+        return _failed(usage_error(error, build(arguments), arguments), arguments)
     except typer.Exit as error:
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
