@@ -55,7 +55,7 @@ def test_they_are_sql(connection: pymysql.Connection) -> None:
         for probe in queries_of(pattern, MYSQL_SAMPLES)
         if not probe.name.startswith("FOR SHARE")  # MariaDB has none
     }
-    assert len(made) > 400
+    assert len(made) > 200
     assert [query for query in sorted(made) if not is_sql(connection, query)] == []
 
 
