@@ -234,8 +234,9 @@ def _add_command(
     """Register a function as a command. Its parameters are options, or dataclasses of options.
 
     A dataclass adds an option for each of its fields, so that every command that connects takes the
-    same options. `panel`: the command's group in the help of all commands. `example`: the last line
-    of its own help. Changes: app.
+    same options. Typer has no such groups: 33 commands declare 600 options by 160 parameters.
+    `panel`: the command's group in the help of all commands. `example`: the last line of its own
+    help. Changes: app.
     """
     hints = get_type_hints(function, include_extras=True)
 
