@@ -34,7 +34,7 @@ _WHERE = rf"(?: WHERE {_CONDITION}(?: AND {_CONDITION})?)?"
 _LIST = rf"\({_VALUE}(?:, ?{_VALUE})*\)"
 
 
-class _Shape(NamedTuple):
+class _QueryShape(NamedTuple):
     """Complete queries, and the texts that may complete a part of one.
 
     The groups of `query` are names: none of them is a word of SQL.
@@ -54,7 +54,7 @@ class _Shape(NamedTuple):
                 yield query
 
 
-_READS = _Shape(
+_READS = _QueryShape(
     re.compile(
         rf"SELECT (?:DISTINCT |SQL_NO_CACHE )?(?:\*|COUNT\(\*\)|(?!SQL_)({_VALUE})){_ALIAS}"
         rf" FROM {_TABLE}{_ALIAS}{_WHERE}",
@@ -63,7 +63,7 @@ _READS = _Shape(
     ("", "SELECT c ", "SELECT c FROM ", "SELECT c FROM t "),
     ("", " id=1", "=1", " 1", " c FROM t", " t", " FROM t", "*) FROM t"),
 )
-_WRITES = _Shape(
+_WRITES = _QueryShape(
     re.compile(
         rf"(?:INSERT|REPLACE) INTO {_TABLE} ?(?:{_LIST} ?)?VALUES ?{_LIST}"
         rf"|UPDATE {_TABLE} SET {_NAME} ?= ?{_VALUE}{_WHERE}|DELETE FROM {_TABLE}{_WHERE}"
