@@ -8,10 +8,11 @@ from __future__ import annotations
 import dataclasses
 import gc
 import inspect
+import logging
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise, takewhile
@@ -31,7 +32,8 @@ from proxyctl.cli.usage import (
     usage_error,
 )
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, traceback_lines, unexpected
-from proxyctl.text import printable
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class Command(NamedTuple):
@@ -300,23 +302,44 @@ def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
     """Run a command with --debug: log versions, options, decisions, statements and the exit.
 
     The log is for bug reports: it masks secrets in statements, and omits the values of options.
-    Changes: `context.obj`, the function that the command passes its log lines to.
     """
-    began = time.monotonic()
+    with _log_to_stderr():
+        python, system = platform.python_version(), platform.platform()
+        _LOGGER.debug("proxyctl %s, Python %s, %s", __version__, python, system)
+        _LOGGER.debug("command %s; %s", context.command_path, _option_names(context))
+        try:
+            code = call()
+        except BaseException as error:
+            _LOGGER.debug("ended by %s", type(error).__name__)
+            raise
+        _LOGGER.debug("exit code %d", code)
+        return code
 
-    def log(text: str) -> None:
-        say(f"debug: {time.monotonic() - began:7.3f}  {printable(text)}")
 
-    context.obj = log
-    log(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    log(f"command {context.command_path}; {_option_names(context)}")
+class _StderrHandler(logging.Handler):
+    """Writes each record as a line, with the seconds since the command began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._began = time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record. Never raises."""
+        say(f"debug: {time.monotonic() - self._began:7.3f}  {record.getMessage()}")
+
+
+@contextmanager
+def _log_to_stderr() -> Iterator[None]:
+    """Write every record of proxyctl to stderr while the block runs."""
+    logger, handler = logging.getLogger("proxyctl"), _StderrHandler()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
     try:
-        code = call()
-    except BaseException as error:
-        log(f"ended by {type(error).__name__}")
-        raise
-    log(f"exit code {int(code)}")
-    return code
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
 
 
 def _option_names(context: Click) -> str:

@@ -6,6 +6,7 @@ files; a typed address wins over an instance of the environment.
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.plan.make import PlanOptions
     from proxyctl.state.configuration import Configuration
 
+_LOGGER = logging.getLogger(__name__)
+
 ADDRESS = frozenset({"host", "port", "socket", "instance"})
 """The options that choose an instance."""
 
@@ -50,7 +53,7 @@ class Selection:
             return self.target().connect()
         from proxyctl.instance.client import AdminClient
 
-        return AdminClient(self._logins.of(None), trace=self.connection.debug)
+        return AdminClient(self._logins.of(None))
 
     def target(self, *, files_are_optional: bool = False) -> Target:
         """Return the instance that the options or the files name, with its files.
@@ -61,7 +64,7 @@ class Selection:
         from proxyctl.fleet.targets import Target
 
         parsed, chosen = self._read(files_are_optional=files_are_optional)
-        return Target(self._logins.of(chosen), parsed, self.connection.debug)
+        return Target(self._logins.of(chosen), parsed)
 
     def targets(self, fleet: FleetOptions, *, files_are_optional: bool = False) -> list[Target]:
         """Return the chosen instances, each with its login and its files.
@@ -210,9 +213,9 @@ class Selection:
         if files_are_optional and not (self._files_decide or self.has_files()):
             sources = replace(sources, paths=())
         parsed = ConfigFiles(sources)
-        if self.connection.debug:
+        if _LOGGER.isEnabledFor(logging.DEBUG):
             sections = ", ".join(sorted(parsed.sections)) or "none"
-            self.connection.debug(f"files of {', '.join(sources.paths)}; sections: {sections}")
+            _LOGGER.debug("files of %s; sections: %s", ", ".join(sources.paths), sections)
         instances = parsed.instances()
         try:
             chosen = _choose(self._effective, instances)
@@ -247,10 +250,9 @@ class Selection:
             )
         refuse_duplicate_addresses(instances)
         without_address = replace(self.connection, host=None, port=None, socket=None, instance=None)
-        logins, debug = Logins(without_address), self.connection.debug
+        logins = Logins(without_address)
         targets = [
-            Target(logins.of(instance), parsed.with_vars(instance.vars), debug)
-            for instance in instances
+            Target(logins.of(instance), parsed.with_vars(instance.vars)) for instance in instances
         ]
         if all(target.files.is_misread for target in targets):
             targets[0].files.raise_if_misread()  # every instance needs its files

@@ -5,6 +5,7 @@ Passwords come from a file, the environment or a question, never from the comman
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from proxyctl.config.project import Instance
     from proxyctl.instance.connect import Login
     from proxyctl.instance.tls import Authority
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass
@@ -99,14 +102,13 @@ class Logins:
         return {name: options[name] for name in names if name in options}
 
     def _password(self, chosen: Instance | None, user: str, address: str) -> str:
-        """Return the password from the first source that has one; --debug names the source."""
-        log = self.options.debug or (lambda _text: None)
+        """Return the password from the first source that has one, and log the source."""
         for source, password in self._passwords(chosen):
             if password is not None:
-                log(f"the password comes from {source}")
+                _LOGGER.debug("the password comes from %s", source)
                 return password
         if not can_ask():
-            log("no password is given; an empty one is used")
+            _LOGGER.debug("no password is given; an empty one is used")
             return ""
         if user not in self._asked:
             self._asked[user] = ask_password(f"{user}@{address}")

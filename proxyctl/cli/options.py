@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -126,12 +126,6 @@ class ConnectionOptions(FromCommandLine):
         "--tls-verify-identity", "With --tls-ca: the certificate also has to name the host."
     )
     tls_required: bool = flag("--tls-required", "Refuse a connection without TLS.")
-
-    @property
-    def debug(self) -> Callable[[str], None] | None:
-        """The function that writes a line of the debug log; None without --debug."""
-        log: Callable[[str], None] | None = self.context.obj
-        return log
 
 
 @dataclass(frozen=True)

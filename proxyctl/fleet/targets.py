@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,8 @@ from proxyctl.plan.files import plan_files
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan
 
+_LOGGER = logging.getLogger(__name__)
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -28,7 +31,6 @@ class Target:
 
     login: Login
     files: ConfigFiles
-    trace: Callable[[str], None] | None = None
 
     @property
     def name(self) -> str:
@@ -38,16 +40,17 @@ class Target:
     def connect(self) -> AdminClient:
         """Open a connection. Raises: InstanceError; ConfigError for files that cannot be read."""
         self.files.raise_if_misread()
-        return AdminClient(self.login, trace=self.trace)
+        return AdminClient(self.login)
 
     def expected_error(self, error: Exception) -> ProxyctlError:
-        """Return an exception as a ProxyctlError; trace the traceback of a bug for --debug."""
+        """Return an exception as a ProxyctlError; log the traceback of a bug."""
         if isinstance(error, ProxyctlError):
             return error
-        if self.trace is not None:
+        is_debug = _LOGGER.isEnabledFor(logging.DEBUG)
+        if is_debug:
             for line in traceback_lines(error):
-                self.trace(f"{self.name}: {line}")
-        return unexpected(error, is_debug=self.trace is not None)
+                _LOGGER.debug("%s: %s", self.name, line)
+        return unexpected(error, is_debug=is_debug)
 
 
 def at_all(

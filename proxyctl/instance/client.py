@@ -8,6 +8,7 @@ byte in a comment must not break the connection.
 
 from __future__ import annotations
 
+import logging
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 
+_LOGGER = logging.getLogger(__name__)
+
 _ROWS_OF_A_LIMIT = 16
 """A stream has the time and the size of tables for so many rows, each of which holds a thousand."""
 
-_TRACED = 2000
-"""The longest traced text of a statement. Units: characters."""
+_LOGGED = 2000
+"""The longest logged text of a statement. Units: characters."""
 
 
 class Patience(NamedTuple):
@@ -57,14 +60,13 @@ class Patience(NamedTuple):
 class AdminClient:
     """One open admin connection. Use as a context manager."""
 
-    def __init__(self, login: Login, *, trace: Callable[[str], None] | None = None) -> None:
+    def __init__(self, login: Login) -> None:
         self.login = login
         self._patience = Patience(login.read_timeout_s)
         self.version_text = ""
         self.info = ""
         """The message in the last OK answer."""
-        self._write_trace = trace
-        self._untraced: list[str] | None = None
+        self._delayed: list[tuple[str, tuple[object, ...]]] | None = None
         self._connection: Connection[Any] | None = None
         self._closing_reason = ""
         self._sent: tuple[Statement, float] | None = None
@@ -97,10 +99,10 @@ class AdminClient:
         Raises: InstanceError with a fix for every known reason.
         """
         self.close()
-        self.trace(f"connect to {self.address} as {self.login.user}")
+        self._log("connect to %s as %s", self.address, self.login.user)
         self._connection = open_connection(self.login)
         self._closing_reason = ""
-        self.trace(protection(getattr(self._connection, "_sock", None), self.login))
+        self._log("%s", protection(getattr(self._connection, "_sock", None), self.login))
         try:
             self._check_server()
         except BaseException:
@@ -117,7 +119,7 @@ class AdminClient:
                 f"{self.address}: not an admin interface: {answer}", fix=PORTS
             ) from error
         self.version_text = str(rows[0][0]) if rows else ""
-        self.trace(f"it reports version {self.version_text}")
+        self._log("it reports version %s", self.version_text)
         # A MySQL server, also behind ProxySQL's port for applications, reports a version as well.
         schema = self.query("SELECT DATABASE()")
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
@@ -202,7 +204,7 @@ class AdminClient:
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
-        self.trace(statement)
+        self._log_statement(statement)
         self._sent = statement, time.monotonic()
         # Not every PyMySQL encodes surrogate escapes.
         sql = statement.sql.encode("utf-8", "surrogateescape")
@@ -233,7 +235,7 @@ class AdminClient:
         self.info = decoded((result.message or b"")[1:])
         done = "read" if result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
-        self.trace(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
+        self._log("  %s %s in %.1f ms", counted(count, "row"), done, took_ms)
         return rows, count
 
     def _closed(self) -> ConnectionLostError:
@@ -241,30 +243,28 @@ class AdminClient:
         reason = self._closing_reason or f"{self.address}: the connection is closed"
         return ConnectionLostError(reason)
 
-    @property
-    def is_traced(self) -> bool:
-        """Whether `trace` writes anywhere."""
-        return self._write_trace is not None
+    def _log(self, text: str, *values: object) -> None:
+        """Log a text and its values, which hold no secret, as soon as no `logging_later` runs."""
+        if self._delayed is None:
+            _LOGGER.debug(text, *values)
+        elif _LOGGER.isEnabledFor(logging.DEBUG):
+            self._delayed.append((text, values))
 
-    def trace(self, event: str | Statement) -> None:
-        """Write a line for --debug: a text without secrets, or a statement with its mask."""
-        if self._write_trace:
-            text = event if isinstance(event, str) else _short(event.masked, _TRACED)
-            if self._untraced is None:
-                self._write_trace(text)
-            else:
-                self._untraced.append(text)
+    def _log_statement(self, statement: Statement) -> None:
+        """Log a statement with its secrets masked: any handler may keep what a record holds."""
+        if _LOGGER.isEnabledFor(logging.DEBUG):
+            self._log("%s", _short(statement.masked, _LOGGED))
 
     @contextmanager
-    def tracing_later(self) -> Iterator[None]:
-        """Write the lines of --debug after the block: a terminal that is stopped blocks a write."""
-        self._untraced = []
+    def logging_later(self) -> Iterator[None]:
+        """Log what the block does after it: a handler that writes to a stopped terminal blocks."""
+        self._delayed = []
         try:
             yield
         finally:
-            lines, self._untraced = self._untraced, None
-            for line in lines:
-                self.trace(line)
+            delayed, self._delayed = self._delayed, None
+            for text, values in delayed:
+                self._log(text, *values)
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
@@ -282,7 +282,7 @@ class AdminClient:
         if connection is None:
             raise self._closed()
         statement = Statement(sql, lambda: mask_literals(sql))
-        self.trace(statement)
+        self._log_statement(statement)
         cursor: Any = connection.cursor(SSCursor)
         begin = partial(connection._sock.begin, self._patience.seconds, limit=TABLE_LIMIT)
         is_done = False
@@ -358,7 +358,7 @@ class AdminClient:
             seconds, reason, fix = self._patience
             self._closing_reason = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
-            self.trace(f"the connection was lost: {text or type(error).__name__}")
+            self._log("the connection was lost: %s", text or type(error).__name__)
             self._closing_reason = f"{self.address}: the connection was lost before the answer came"
             fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
         return ConnectionLostError(self._closing_reason, then=[_inside(masked)], fix=fix)

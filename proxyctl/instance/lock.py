@@ -226,11 +226,11 @@ class Lock:
 
         Unlike a write to MEMORY, a command cannot have the lock as a condition, and a process may
         be stopped, or its output blocked, for longer than the lease. So whoever calls this writes,
-        waits and reads before. Lines of --debug follow the block, and a renewal whose answer came
-        late is repeated.
+        waits and reads before. Log records follow the block, and a renewal whose answer came late
+        is repeated.
         `modules`: as in `mark`. Raises: as `mark`.
         """
-        with self.client.tracing_later():
+        with self.client.logging_later():
             began = -inf
             while time.monotonic() - began > LATE_S:
                 began = time.monotonic()

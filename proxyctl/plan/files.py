@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from proxyctl.config.desired import Project
@@ -15,6 +16,8 @@ from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_chang
 from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.state.configuration import BeforeAfter
 from proxyctl.state.row import Desired
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def plan_files(
@@ -39,7 +42,7 @@ def plan_and_current(
     `taken_over`: see `look_at`. Raises: as `plan_files`.
     """
     desired, current, project = _inspected(client, files, options, taken_over=taken_over)
-    return planned(client, desired, current, options, project), current
+    return planned(desired, current, options, project), current
 
 
 def plan_and_change(
@@ -47,7 +50,7 @@ def plan_and_change(
 ) -> tuple[Plan, BeforeAfter]:
     """Return the plan, and RUNTIME before and after it. Raises: as `plan_files`."""
     desired, current, project = _inspected(client, files, options, routing=True)
-    plan = planned(client, desired, current, options, project)
+    plan = planned(desired, current, options, project)
     return plan, before_after(plan.modules, current, desired)
 
 
@@ -86,23 +89,17 @@ def _inspected(
 
 
 def planned(
-    client: AdminClient,
-    desired: Desired,
-    current: InstanceState,
-    options: PlanOptions,
-    project: Project | None = None,
+    desired: Desired, current: InstanceState, options: PlanOptions, project: Project | None = None
 ) -> Plan:
-    """Return the plan, and trace its decisions for --debug. Raises: as `make`."""
+    """Return the plan, and log its decisions. Raises: as `make`."""
     plan = make(desired, current, options, project)
-    if client.is_traced:
+    if _LOGGER.isEnabledFor(logging.DEBUG):
         for module in plan.modules:
             steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
             steps_text = ", ".join(steps) or "no LOAD, no SAVE"
-            client.trace(
-                f"decided: {module.name}: {counted(len(module.changes), 'change')}; {steps_text}"
-            )
+            changes = counted(len(module.changes), "change")
+            _LOGGER.debug("decided: %s: %s; %s", module.name, changes, steps_text)
         for refusal in plan.refusals:
-            client.trace(
-                f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}"
-            )
+            allow = refusal.allow or "nothing"
+            _LOGGER.debug("decided: refused: %s; allowed by %s", refusal.code, allow)
     return plan

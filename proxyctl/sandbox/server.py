@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError, bug_text, os_reason
 from proxyctl.sandbox import protocol
 from proxyctl.sandbox.engine import AdminEngine
 from proxyctl.sandbox.logins import ClientSession, Proof
@@ -108,9 +108,9 @@ class AdminServer:
         wire = Wire(connection)
         try:
             self._talk(wire, connection, host, number)
-        except Exception:
+        except Exception as error:
             # The end of one client must not affect the others.
-            _LOGGER.debug("the connection of %s ended", host, exc_info=True)
+            _LOGGER.debug("the connection of %s ended: %s", host, bug_text(error))
         finally:
             wire.close()
             del self._clients[threading.current_thread()]

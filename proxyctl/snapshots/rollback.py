@@ -78,7 +78,7 @@ def rollback_plan(
     desired = desired_of(snapshot, look.layouts, _references(snapshot, client.address))
     desired = select(desired, options.only)
     current = inspect(client, desired, look)
-    return planned(client, desired, current, options), current
+    return planned(desired, current, options), current
 
 
 def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:

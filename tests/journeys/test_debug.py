@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+
 import pytest
 
+from proxyctl.apply.apply import ApplyRequest, apply_files
+from proxyctl.config.project import ConfigFiles, Sources
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
 from tests.support.cli import SECRETS, Outcome, Project, proxyctl
+from tests.support.logs import logged
 from tests.support.servers import Instance
 from tests.support.story import FILES, ended
 
@@ -98,3 +108,25 @@ def test_a_server_that_repeats_a_statement_shows_no_secret(
     found = proxyctl("apply", "--auto-approve", "--debug")
     ended(found, 1, "unrecognized token", "nothing was loaded")
     assert "s3cret-of" not in found.text
+
+
+@pytest.mark.parametrize("level", [1, logging.NOTSET])
+def test_no_record_holds_a_secret(sandbox_project: Project, sandbox: Sandbox, level: int) -> None:
+    """A user of the Python API may add any handler, which sees more of a record than its text."""
+    monitor = "  mysql-monitor_password: {env: OTHER_PASSWORD}\nhostgroups:"
+    sandbox_project.write(FILES.replace("hostgroups:", monitor))
+    files, records = ConfigFiles(Sources(("proxyctl.yaml",))), list[Mapping[str, object]]()
+    with (
+        logged(lambda record: records.append(vars(record)), "", level),
+        AdminClient(Login(port=sandbox.port, password="admin")) as client,
+    ):
+        plan_files(client, files)
+        _, result = apply_files(client, files, ApplyRequest(PlanOptions()))
+    assert result is not None
+    for record in records:
+        assert record["exc_info"] is None
+        assert isinstance(record["args"], tuple)
+        # Another object could hold more than its repr shows.
+        assert all(isinstance(value, str | int | float) for value in record["args"])
+        assert not [secret for secret in SECRETS.values() if secret in repr(record)]
+    assert any("VALUES ('app','***',1" in repr(record) for record in records)

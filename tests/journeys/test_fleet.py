@@ -6,7 +6,6 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import AdminError, Sandbox
 from tests.journeys.held_lock import hold_lock
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.logs import logged
 from tests.support.servers import Instance, free_port
 from tests.support.story import SERVERS, applied, ended, listed
 
@@ -244,20 +244,20 @@ def targets(offline: Project, ports: list[int]) -> list[Target]:
 
 
 def test_a_bug_at_one_instance_is_reported_beside_the_others(targets: list[Target]) -> None:
-    traced: list[str] = []
+    records: list[str] = []
 
     def work(target: Target) -> str:
         if target.name == "px2":
             raise KeyError(SECRET)
         return target.name
 
-    targets = [replace(one, trace=traced.append) for one in targets]
-    found, (failed,) = at_all(targets, work, workers=3)
+    with logged(lambda record: records.append(record.getMessage()), "proxyctl.fleet"):
+        found, (failed,) = at_all(targets, work, workers=3)
     assert found == ["px1", "px3"]
     assert failed.name == "px2"
     assert failed.error.message.startswith(BUG)
-    assert SECRET not in "\n".join([*failed.error.lines(), *traced])
-    assert any(line.startswith("px2: KeyError at ") for line in traced)
+    assert SECRET not in "\n".join([*failed.error.lines(), *records])
+    assert any(line.startswith("px2: KeyError at ") for line in records)
 
 
 def test_a_rollout_stops_there(targets: list[Target], ports: list[int]) -> None:

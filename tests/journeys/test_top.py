@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
@@ -20,10 +21,13 @@ from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.live.read import Looker
+from tests.support.logs import logged
 from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
 DIGESTS = "stats_mysql_query_digest"
+CLIENT = "proxyctl.instance.client"
+"""The logger of statements."""
 ITEMS, SETTINGS = "SELECT * FROM items", "SELECT value FROM settings"
 
 
@@ -272,13 +276,16 @@ def test_a_lost_connection_is_reported_and_opened_again(shop: Instance) -> None:
 def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Instance) -> None:
     """Rules are read again only after a LOAD."""
     sent: list[str] = []
-    with AdminClient(Login(port=instance.port, password="admin"), trace=sent.append) as client:
+    with (
+        logged(lambda record: sent.append(record.getMessage()), CLIENT),
+        AdminClient(Login(port=instance.port, password="admin")) as client,
+    ):
         looker = Looker(client)
 
         def reads_rules() -> bool:
             sent.clear()
             looker.look(0)
-            # Trace lines about answers begin with a blank.
+            # Records about answers begin with a blank.
             asked = [line for line in sent if not line.startswith(" ")]
             assert all(one.startswith("SELECT ") and "_reset" not in one for one in asked)
             assert sum(DIGESTS in one for one in asked) <= 1
@@ -294,14 +301,13 @@ def test_digests_that_take_too_long_are_left_alone_for_a_while(sandbox: Sandbox)
     """ProxySQL continues the copy when the client has given up: do not ask again at once."""
     with ExitStack() as held:
 
-        def hold_digests(statement: str) -> None:
-            if DIGESTS in statement:
+        def hold_digests(record: logging.LogRecord) -> None:
+            if DIGESTS in record.getMessage():
                 held.enter_context(sandbox.held())
 
-        login = Login(port=sandbox.port, password="admin", read_timeout_s=1)
-        client = AdminClient(login, trace=hold_digests)
+        client = AdminClient(Login(port=sandbox.port, password="admin", read_timeout_s=1))
         looker = Looker(client)
-        with pytest.raises(ConnectionLostError):
+        with logged(hold_digests, CLIENT), pytest.raises(ConnectionLostError):
             looker.look(0)
     client.connect()
     look = looker.look(0)
