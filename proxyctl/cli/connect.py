@@ -317,5 +317,5 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
     with progress("planning", len(targets) if fleet.all_instances else 0) as advance:
         planned = plan_fleet(targets, options, workers=fleet.parallel, done=advance)
     if not fleet.all_instances:
-        planned.only_plan()
+        planned.only()
     return planned

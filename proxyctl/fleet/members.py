@@ -6,7 +6,7 @@ are then applied to each member.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from proxyctl.fleet.outcome import Fleet, Planned
@@ -39,49 +39,41 @@ def clusters(fleet: Fleet) -> list[list[Planned]]:
 
 
 def as_applied(fleet: Fleet) -> Fleet:
-    """Return the plans as an apply to the whole fleet will find them.
+    """Return the fleet with the refusals and notes of an apply to all of it.
 
     A member that is behind its peers catches up after the change of the first member, so its
-    refusal becomes a warning. Members of different versions never follow each other, so their plans
-    are refused.
+    refusal becomes a note. Members of different versions never follow each other, so each of them
+    is refused.
     """
-    fleet = _without_mixed_versions(fleet)
-    first_by_name = {member.name: unit[0].name for unit in clusters(fleet) for member in unit[1:]}
-    following: dict[tuple[int, str], Plan] = {}
-
-    def follower(member: Planned, first: str) -> Planned:
-        plan = following.setdefault((id(member.plan), first), _as_follower(member.plan, first))
-        return replace(member, plan=plan)
-
-    return replace(
-        fleet,
-        planned=[
-            follower(member, first_by_name[member.name]) if member.name in first_by_name else member
-            for member in fleet.planned
-        ],
-    )
-
-
-def _without_mixed_versions(fleet: Fleet) -> Fleet:
-    """Refuse the plans of members with different versions, since these do not synchronise."""
-    refusals: dict[str, Refusal] = {}
+    by_name: dict[str, Planned] = {}
     for unit in clusters(fleet):
-        if len({member.plan.version for member in unit}) > 1:
-            listed = ", ".join(f"{member.name} has {member.plan.version}" for member in unit)
-            refusal = Refusal(
-                MIXED_VERSIONS,
-                "members of a ProxySQL Cluster with different versions do not synchronise:"
-                f" {listed}",
-                fix="upgrade all of them first, or apply to each with --instance",
-            )
-            refusals |= {member.name: refusal for member in unit}
+        first, *others = unit
+        mixed = [*_mixed_versions(unit)]
+        for member in (first, *(_follower(other, first.name) for other in others)):
+            by_name[member.name] = replace(member, refusals=[*member.refusals, *mixed])
+    return replace(fleet, planned=[by_name.get(one.name, one) for one in fleet.planned])
 
-    def refused(member: Planned) -> Planned:
-        plan = replace(member.plan, refusals=[*member.plan.refusals, refusals[member.name]])
-        return replace(member, plan=plan)
 
-    planned = [refused(member) if member.name in refusals else member for member in fleet.planned]
-    return replace(fleet, planned=planned)
+def _mixed_versions(unit: Sequence[Planned]) -> Iterator[Refusal]:
+    """Yield the refusal of members with different versions, since these do not synchronise."""
+    if len({member.plan.version for member in unit}) > 1:
+        listed = ", ".join(f"{member.name} has {member.plan.version}" for member in unit)
+        yield Refusal(
+            MIXED_VERSIONS,
+            f"members of a ProxySQL Cluster with different versions do not synchronise: {listed}",
+            fix="upgrade all of them first, or apply to each with --instance",
+        )
+
+
+def _follower(member: Planned, first: str) -> Planned:
+    """Return a member that changes later: being behind is a note, no refusal."""
+    behind = [refusal for refusal in member.refusals if refusal.code == STALE_MEMBER]
+    order = f"{first} is changed first, and this member follows"
+    return replace(
+        member,
+        refusals=[refusal for refusal in member.refusals if refusal not in behind],
+        notes=[f"{refusal.message}; {order}" for refusal in behind],
+    )
 
 
 def _group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
@@ -104,11 +96,6 @@ def _group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
     return sorted(sorted(positions) for positions, _ in groups)
 
 
-def is_behind(plan: Plan) -> bool:
-    """Return whether the instance has yet to take over newer content of its peers."""
-    return any(one.code == STALE_MEMBER for one in plan.refusals)
-
-
 def _first_of(members: Sequence[Planned]) -> Planned:
     """Return the member to change first: one with a drained node, otherwise one that is not behind.
 
@@ -120,17 +107,6 @@ def _first_of(members: Sequence[Planned]) -> Planned:
         return any(diff is not None and diff.drained for diff in servers), not member.is_behind
 
     return max(members, key=preference)
-
-
-def _as_follower(plan: Plan, first: str) -> Plan:
-    """Return the plan of a member that changes later: being behind is a warning, no refusal."""
-    behind = [refusal for refusal in plan.refusals if refusal.code == STALE_MEMBER]
-    if not behind:
-        return plan
-    order = f"{first} is changed first, and this member follows"
-    notes = [f"{refusal.message}; {order}" for refusal in behind]
-    remaining = [refusal for refusal in plan.refusals if refusal not in behind]
-    return replace(plan, refusals=remaining, warnings=[*plan.warnings, *notes])
 
 
 def is_covered(plan: Plan, approved: Plan) -> bool:

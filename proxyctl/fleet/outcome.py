@@ -9,22 +9,38 @@ from enum import StrEnum
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.plan.plan import Plan
+from proxyctl.plan.guards.members import STALE_MEMBER
+from proxyctl.plan.plan import Plan, Refusal
 
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan of one instance.
-
-    Instances with the same plan share `plan`, which names the first of them: a plan holds the rows
-    of all tables, so a fleet keeps only distinct plans. `is_behind`: the instance has yet to take
-    over newer content of its peers.
-    """
+    """The plan of one instance, and what only a plan of the whole fleet knows of it."""
 
     name: str
     address: str
     plan: Plan
-    is_behind: bool = False
+    """Instances with the same plan share it, and it names the first of them: a plan holds the rows
+    of all tables, so a fleet keeps only distinct plans."""
+    refusals: Sequence[Refusal]
+    """The reasons not to apply: those of the plan, as an apply to the whole fleet finds them."""
+    notes: Sequence[str] = ()
+    """The warnings beside those of the plan."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Planned:
+        """Return the instance that the plan names, with the plan's own refusals."""
+        return cls(plan.name, plan.address, plan, plan.refusals)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the plan and the notes."""
+        return [*self.plan.warnings, *self.notes]
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the instance has yet to take over newer content of its peers."""
+        return any(refusal.code == STALE_MEMBER for refusal in self.plan.refusals)
 
     @property
     def is_in_sync(self) -> bool:
@@ -61,7 +77,7 @@ class Fleet:
     @classmethod
     def of(cls, plan: Plan) -> Fleet:
         """Return a fleet of one."""
-        return cls([Planned(plan.name, plan.address, plan)])
+        return cls([Planned.of(plan)])
 
     @property
     def in_sync(self) -> list[Planned]:
@@ -75,18 +91,19 @@ class Fleet:
 
     @property
     def alike(self) -> list[list[Planned]]:
-        """The instances that differ, grouped by plan."""
-        by_plan: dict[int, list[Planned]] = {}
+        """The instances that differ, grouped by plan, refusals and notes."""
+        groups: dict[tuple[object, ...], list[Planned]] = {}
         for instance in self.differing:
-            by_plan.setdefault(id(instance.plan), []).append(instance)
-        return [*by_plan.values()]
+            key = (id(instance.plan), *instance.refusals, *instance.notes)
+            groups.setdefault(key, []).append(instance)
+        return [*groups.values()]
 
-    def only_plan(self) -> Plan:
-        """Return the plan of a fleet of one. Raises: the error that prevented it."""
+    def only(self) -> Planned:
+        """Return the instance of a fleet of one. Raises: the error that prevented its plan."""
         for failure in self.failed:
             raise failure.error
         (planned,) = self.planned
-        return planned.plan
+        return planned
 
     def exit_code(self, *, differences: bool, refusals: bool = False) -> ExitCode:
         """Return the worst code of all instances.
@@ -97,7 +114,7 @@ class Fleet:
         codes = [one.error.exit_code for one in self.failed]
         if differences and self.differing:
             codes.append(ExitCode.DIFFERENCES)
-        if refusals and any(one.plan.refusals for one in self.planned):
+        if refusals and any(one.refusals for one in self.planned):
             codes.append(ExitCode.REFUSED)
         return worst(codes)
 

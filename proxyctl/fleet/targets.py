@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
-from proxyctl.fleet.members import is_behind
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
@@ -133,6 +132,6 @@ def plan_fleet(
         with target.connect() as client:
             plan = plan_files(client, target.files, options)
         kept = distinct.setdefault(plan.likeness, plan) if len(targets) > 1 else plan
-        return Planned(plan.name, plan.address, kept, is_behind(plan))
+        return Planned(plan.name, plan.address, kept, kept.refusals)
 
     return Fleet(*at_all(targets, work, workers=workers, done=done))

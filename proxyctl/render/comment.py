@@ -6,12 +6,11 @@ have changed: so no text can end its block, mention a person or become HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
 
 from proxyctl.errors import counted
-from proxyctl.fleet.outcome import Fleet
+from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.notes import lint_counts
 from proxyctl.plan.plan import ModulePlan, Plan
@@ -52,23 +51,19 @@ def plans_markdown(fleet: Fleet, *, is_all: bool, limit: int = LONGEST) -> str:
 
     `is_all`: render a fleet: each distinct plan once under the names of its instances.
     """
-    plans = (
-        [replace(group[0].plan, name=instance_names(group)) for group in fleet.alike]
-        if is_all
-        else [fleet.only_plan()]
-    )
-    sizes = [len(module.changes) for plan in plans for module in plan.modules]
+    groups = fleet.alike if is_all else [[fleet.only()]]
+    sizes = [len(module.changes) for group in groups for module in group[0].plan.modules]
     for most in _MOST:
         if most > _MOST[-1] and _SHORTEST * sum(min(size, most) for size in sizes) > limit:
             continue
         head = "\n".join([*_fleet_lines(fleet, most), ""]) if is_all else ""
-        head += "\n" if head and plans else ""
-        texts = ["\n".join(_plan_lines(plan, most)) + "\n" for plan in plans]
+        head += "\n" if head and groups else ""
+        texts = ["\n".join(_plan_lines(group, most)) + "\n" for group in groups]
         if len(head) + sum(map(len, texts)) <= limit:
             return head + "".join(texts)
-    room = limit - len(head) - len(_hidden(len(plans), "instance")) - 1
+    room = limit - len(head) - len(_hidden(len(groups), "instance")) - 1
     kept = list(takewhile(lambda length: length <= room, accumulate(map(len, texts))))
-    hidden = _hidden(len(plans) - len(kept), "instance")
+    hidden = _hidden(len(groups) - len(kept), "instance")
     return head + "".join([*texts[: len(kept)], f"{hidden}\n"])
 
 
@@ -82,11 +77,13 @@ def _fleet_lines(fleet: Fleet, most: int) -> Iterator[str]:
     yield from _cut(remarks, len(remarks), most, "remark")
 
 
-def _plan_lines(plan: Plan, most: int) -> list[str]:
-    name, version = inline(plan.name[:100]), inline(plan.version[:100])
+def _plan_lines(group: Sequence[Planned], most: int) -> list[str]:
+    """Return the plan that the instances of a group share."""
+    planned, plan = group[0], group[0].plan
+    name, version = inline(instance_names(group)[:100]), inline(plan.version[:100])
     verdict = no_changes(plan) if plan.is_in_sync else f"**{counts_text(plan)}**"
     lines = [f"### proxyctl plan: {name} (ProxySQL {version})", "", verdict, ""]
-    if remarks := list(_remarks(plan)):
+    if remarks := list(_remarks(planned)):
         lines += [*_cut(remarks, len(remarks), most, "remark"), ""]
     for module in plan.modules:
         if module.changes or module.does_something:
@@ -107,15 +104,16 @@ def _hidden(count: int, noun: str) -> str:
     return f"{bullet}... and {counted(count, f'more {noun}')}; see `proxyctl plan`"
 
 
-def _remarks(plan: Plan) -> Iterator[str]:
-    for refusal in plan.refusals:
+def _remarks(planned: Planned) -> Iterator[str]:
+    plan = planned.plan
+    for refusal in planned.refusals:
         yield f"- :no_entry: {_remark(refusal.message)}"
         yield from (f"    - {_remark(line)}" for line in refusal.below())
     for discarded in plan.discarded:
         yield f"- :wastebasket: discarded: {_remark(discarded_text(discarded))}"
         yield from (f"    - {_remark(edit)}" for edit in discarded.edits)
     restarts = (f"{name}: restart required" for name in plan.restart_required)
-    for warning in (*plan.warnings, *restarts):
+    for warning in (*planned.warnings, *restarts):
         yield f"- :warning: {_remark(warning)}"
     if plan.findings:
         from proxyctl.render.lint import finding_lines  # importing lint takes a while

@@ -54,7 +54,7 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     or did not run in full, or if the files manage nothing there.
     """
     if not is_all:
-        return drift_text(fleet.only_plan(), style)
+        return drift_text(fleet.only().plan, style)
     drifted = [drift_text(planned.own_plan, style) for planned in fleet.differing]
     in_sync = [
         drift_text(planned.own_plan, style)

@@ -83,7 +83,7 @@ def in_sync_lines(fleet: Fleet) -> Iterator[str]:
         if planned.plan.out_of_service:
             remarks.setdefault(f" ({'; '.join(planned.plan.out_of_service)})", []).append(planned)
     for planned in fleet.in_sync:
-        warnings = (f"warning: {warning}" for warning in planned.plan.warnings)
+        warnings = (f"warning: {warning}" for warning in planned.warnings)
         for text in (*warnings, *_lint_remarks(planned.plan)):
             remarks.setdefault(f"; {text}", []).append(planned)
     for remark, instances in remarks.items():

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
-from proxyctl.fleet.outcome import Fleet
+from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, lint_counts, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
@@ -65,14 +65,12 @@ def plans_text(
     `with_refusals`: False where the error that follows lists the refusals.
     """
     if not is_all:
-        return plan_text(fleet.only_plan(), style, with_refusals=with_refusals)
+        return plan_text(fleet.only(), style, with_refusals=with_refusals)
     plans = []
     for group in fleet.alike:
-        plan, heading = group[0].own_plan, None
-        if len(group) > 1:
-            plan = group[0].plan
-            heading = alike_text([planned.name for planned in group], plan.version)
-        plans.append(plan_text(plan, style, heading=heading, with_refusals=with_refusals))
+        names = [planned.name for planned in group]
+        heading = alike_text(names, group[0].plan.version) if len(group) > 1 else None
+        plans.append(plan_text(group[0], style, heading=heading, with_refusals=with_refusals))
     last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
     return "\n".join(
         [*plans, *failures(fleet.failed, style), "".join(f"{line}\n" for line in last)]
@@ -80,7 +78,7 @@ def plans_text(
 
 
 def plan_text(
-    plan: Plan,
+    planned: Planned,
     style: Style = PLAIN,
     *,
     is_done: bool = False,
@@ -92,18 +90,19 @@ def plan_text(
     `heading`: replaces the instance's name where several instances share the plan.
     `with_refusals`: False where the error that follows lists the refusals.
     """
-    lines = [style("bold", heading or instance_text(plan)), ""]
+    plan = planned.plan
+    lines = [style("bold", heading or instance_text(planned.own_plan)), ""]
     for module in plan.modules:
         if module.changes or module.does_something:
             lines += [*_module_lines(plan, module, style), ""]
-    remarks = [*_remarks(plan, style), *(_refusals(plan, style) if with_refusals else ())]
+    remarks = [*_remarks(planned, style), *(_refusals(planned, style) if with_refusals else ())]
     if remarks:
         lines += [*remarks, ""]
     if plan.is_in_sync:
         lines += style.lines(no_changes(plan))
     else:
-        is_open = not is_done and (with_refusals or not plan.refusals)
-        lines += _verdict(plan, style, is_open=is_open)
+        is_open = not is_done and (with_refusals or not planned.refusals)
+        lines += _verdict(planned, style, is_open=is_open)
     return "\n".join(lines) + "\n"
 
 
@@ -113,11 +112,11 @@ def no_changes(plan: Plan) -> str:
     return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{exception}."
 
 
-def _verdict(plan: Plan, style: Style, *, is_open: bool) -> list[str]:
+def _verdict(planned: Planned, style: Style, *, is_open: bool) -> list[str]:
     """Return the counts, and if the apply `is_open`, whether it would be refused."""
-    counts, outlook = counts_text(plan), "Nothing has been changed yet."
-    if plan.refusals:
-        outlook = f"apply would refuse: {counted(len(plan.refusals), 'reason')} above."
+    counts, outlook = counts_text(planned.plan), "Nothing has been changed yet."
+    if planned.refusals:
+        outlook = f"apply would refuse: {counted(len(planned.refusals), 'reason')} above."
     bold = [style("bold", line) for line in style.lines(counts)]
     if not is_open:
         return bold
@@ -238,7 +237,8 @@ def _with_note(row: str, note_text: str, style: Style, kind: str | None = None) 
         yield f"{lines[0]}{gap}{style('dim', note_text)}"
 
 
-def _remarks(plan: Plan, style: Style) -> Iterator[str]:
+def _remarks(planned: Planned, style: Style) -> Iterator[str]:
+    plan = planned.plan
     if plan.left_alone:
         yield from _remark(style, "left alone", "; ".join(map(printable, plan.left_alone)))
     if plan.members and not plan.is_in_sync:
@@ -246,7 +246,7 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     for discarded in plan.discarded:
         yield from _remark(style, "discarded", discarded_text(discarded))
         yield from _details(discarded.edits, style)
-    for warning in plan.warnings:
+    for warning in planned.warnings:
         yield from _remark(style, "warning", printable(warning))
     yield from finding_remarks(plan, style)
     for name in plan.restart_required:
@@ -264,8 +264,8 @@ def finding_remarks(plan: Plan, style: Style) -> Iterator[str]:
         yield from _remark(style, "lint", text)
 
 
-def _refusals(plan: Plan, style: Style) -> Iterator[str]:
-    for refusal in plan.refusals:
+def _refusals(planned: Planned, style: Style) -> Iterator[str]:
+    for refusal in planned.refusals:
         lines = _remark(style, "refused", printable(refusal.message))
         yield from (style("refuse", line) for line in lines)
         yield from _details(refusal.below(), style)
@@ -315,9 +315,12 @@ def plans_json(
         plan = planned.plan
         if id(plan) not in encoded:
             encoded[id(plan)] = (instance or PLAN.encode)(plan)
-        own: dict[str, object] = {}
+        own: dict[str, object] = {
+            "refusals": REFUSAL.each(planned.refusals),
+            "warnings": planned.warnings,
+        }
         if (planned.name, planned.address) != (plan.name, plan.address):
-            own = {
+            own |= {
                 "name": planned.name,
                 "address": planned.address,
                 "fingerprint": planned.fingerprint,

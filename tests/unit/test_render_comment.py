@@ -31,7 +31,7 @@ def comment(plan, **more):
 
 def fleet_of(plan, count):
     """A fleet of instances with equal but separate plans."""
-    return Fleet([Planned(plan.name, plan.address, replace(plan)) for _ in range(count)])
+    return Fleet([Planned.of(replace(plan)) for _ in range(count)])
 
 
 def counted(text, noun="row"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.apply.result import ApplyResult
+from proxyctl.fleet.outcome import Planned
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
 from proxyctl.render.apply import apply_text
@@ -26,7 +27,7 @@ def plan_of(count=1, current=(), **more):
 
 def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():
     gone = range(10_000, 10_000 + MOST_ADDED + 50)
-    text = plan_text(plan_of(MOST_ADDED + 5, gone))
+    text = plan_text(Planned.of(plan_of(MOST_ADDED + 5, gone)))
     assert text.count("\n  + rule ") == MOST_ADDED
     assert "  + ... and 5 more new rows of mysql_query_rules (--format json lists all)\n" in text
     assert text.count("\n  - rule ") == len(gone)
@@ -34,10 +35,10 @@ def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():
 
 def test_without_colour_it_reads_the_same():
     plan = plan_of(2, [2, 3])
-    coloured = plan_text(plan, Style(is_coloured=True))
+    coloured = plan_text(Planned.of(plan), Style(is_coloured=True))
     for code in ("0", "1", "2", "31", "32", "33"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plan_text(plan)
+    assert coloured == plan_text(Planned.of(plan))
 
 
 PATTERN = "^SELECT .* FROM orders JOIN customers USING \\(customer_id\\) WHERE region"
@@ -73,8 +74,8 @@ def plan() -> Plan:
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
-    whole = plan_text(plan())
-    lines = plan_text(plan(), Style(width=width)).splitlines()
+    whole = plan_text(Planned.of(plan()))
+    lines = plan_text(Planned.of(plan()), Style(width=width)).splitlines()
     statements = [line for line in lines if line.lstrip().startswith("take back:")]
     assert all(len(line) <= width for line in lines if line not in statements)
     assert sorted(whole.split()) == sorted(" ".join(lines).split())
@@ -86,7 +87,7 @@ def test_a_pattern_follows_its_name_without_a_comma(width: int | None) -> None:
     pattern = "x" * 75
     row = {"rule_id": 1, "username": "app", "match_pattern": pattern, "timeout": 1000}
     found = Plan("px1", "1:6032", "2.7.1", [module_plan(diff(desired(RULES, row), rows(RULES)))])
-    lines = plan_text(found, Style(width=width)).splitlines()
+    lines = plan_text(Planned.of(found), Style(width=width)).splitlines()
     place = next(n for n, line in enumerate(lines) if "username" in line)
     assert lines[place + 1] == f"        match_pattern {pattern}"
 
@@ -98,7 +99,7 @@ def test_so_do_drift_the_report_of_an_apply_and_a_saved_plan(width: int) -> None
     lines = [
         *drift_text(found, style).splitlines(),
         *apply_text(found, done, style).splitlines(),
-        *(part for line in plan_text(found).splitlines() for part in style.line(line)),
+        *(part for line in plan_text(Planned.of(found)).splitlines() for part in style.line(line)),
     ]
     statements = [line for line in lines if line.lstrip().startswith("take back:")]
     assert all(len(line) <= width for line in lines if line not in statements)
@@ -106,10 +107,11 @@ def test_so_do_drift_the_report_of_an_apply_and_a_saved_plan(width: int) -> None
 
 
 def test_a_note_goes_below_its_row_when_there_is_no_room() -> None:
-    lines = plan_text(plan(), Style(width=80)).splitlines()
+    lines = plan_text(Planned.of(plan()), Style(width=80)).splitlines()
     (place,) = (n for n, line in enumerate(lines) if "- rule 2" in line)
     assert "in no file" not in lines[place]
     assert "        in no file" in lines[place : place + 3]
     assert any(
-        line.endswith("in no file") and "rule 2" in line for line in plan_text(plan()).splitlines()
+        line.endswith("in no file") and "rule 2" in line
+        for line in plan_text(Planned.of(plan())).splitlines()
     )

@@ -125,9 +125,10 @@ def _saved(
 
 def show(plan: Plan) -> None:
     """Write a plan just before it is applied."""
+    from proxyctl.fleet.outcome import Planned
     from proxyctl.render.plan import plan_text
 
-    write(plan_text(plan, style(), is_done=True, with_refusals=False))
+    write(plan_text(Planned.of(plan), style(), is_done=True, with_refusals=False))
 
 
 def approve(
@@ -152,7 +153,7 @@ def approve(
     fix = "run it on a terminal"
     write_plans(plans_text(fleet, style(), is_all=rollout is not None, with_refusals=False))
     if rollout is None:
-        raise_refusals(fleet.only_plan())
+        raise_refusals(fleet.only().plan)
         if verb == "apply":
             fix += ", or make a plan with --out and apply that file after a review"
     else:
@@ -174,7 +175,7 @@ def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
     reasons = [
         line
         for group in fleet.alike
-        for refusal in group[0].plan.refusals
+        for refusal in group[0].refusals
         for line in (
             f"{instance_names(group)}: {refusal.message}",
             *(f"  {line}" for line in refusal.below()),
@@ -208,7 +209,7 @@ def _report_one(rollout: Rollout, approved: Fleet | None, *, is_text: bool) -> N
         raise rolled.error
     if rollout.was_interrupted and rolled.state is State.NOT_TOUCHED:
         raise KeyboardInterrupt
-    plan = approved.only_plan() if rolled.plan is None and approved is not None else rolled.plan
+    plan = approved.only().plan if rolled.plan is None and approved is not None else rolled.plan
     if plan is None:
         raise InternalError("an apply without a plan")
     result = rolled.result

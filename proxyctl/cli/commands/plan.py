@@ -17,10 +17,9 @@ from proxyctl.errors import ExitCode, UsageError
 from proxyctl.text import printable
 
 if TYPE_CHECKING:
-    from proxyctl.fleet.outcome import Fleet
+    from proxyctl.fleet.outcome import Fleet, Planned
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
-    from proxyctl.plan.plan import Plan
     from proxyctl.render.style import Style
     from proxyctl.stats.replay.result import Replay
 
@@ -66,18 +65,20 @@ def plan(
     text_style = style(is_verbose=verbose)
     write(_plan_output(planned, format, report, text_style, is_all=fleet.all_instances))
     if out:
-        _save(Path(out), planned.only_plan(), place, allowances, text_style)
+        _save(Path(out), planned.only(), place, allowances, text_style)
     return planned.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
 
 
-def _save(out: Path, plan: Plan, place: Selection, allowances: Allowances, style: Style) -> None:
+def _save(
+    out: Path, planned: Planned, place: Selection, allowances: Allowances, style: Style
+) -> None:
     from proxyctl.plan.saved import save
     from proxyctl.render.plan import PLAN, plan_text
 
     text = save(
-        plan,
-        PLAN.encode(plan),
-        plan_text(plan, replace(style, is_coloured=False, width=None)),
+        planned.plan,
+        PLAN.encode(planned.plan),
+        plan_text(planned, replace(style, is_coloured=False, width=None)),
         paths=place.files.paths(),
         variables=sorted(place.files.variables()),
         options=allowances.names(),
@@ -173,4 +174,4 @@ def _plan_output(
             limit = LONGEST - len(below)
             return plans_markdown(fleet, is_all=is_all, limit=limit) + below
         case "sql":
-            return plan_sql(fleet.only_plan())
+            return plan_sql(fleet.only().plan)
