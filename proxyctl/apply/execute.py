@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxyctl.apply.request import Reporter
 from proxyctl.apply.restore import Restore
 from proxyctl.apply.result import ApplyResult
-from proxyctl.apply.run import ApplyOptions, ApplyRun
+from proxyctl.apply.run import ApplyRun
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
@@ -22,14 +23,14 @@ from proxyctl.plan.plan import ModulePlan, Plan, raise_refusals
 from proxyctl.state.row import Layer, Rows
 
 
-def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
+def apply_plan(client: AdminClient, plan: Plan, lock: Lock, reporter: Reporter) -> ApplyResult:
     """Apply a plan whose rows were read under the lock.
 
     Raises: RefusedError when the plan has refusals; InstanceError when staging failed and MEMORY
     was put back (nothing was loaded); ApplyError when layers may have changed.
     """
     raise_refusals(plan)
-    run = ApplyRun(client, plan, lock, options)
+    run = ApplyRun(client, plan, lock, reporter)
     # Restore after every exception: a bug must not leave an instance half changed, either.
     with interruptible():
         try:
@@ -41,7 +42,7 @@ def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOption
         try:
             _load_all(run)
             _finish_memory(run)
-            if options.save:
+            if plan.saves:
                 _save_all(run)
         except (Exception, KeyboardInterrupt) as error:
             with uninterrupted():

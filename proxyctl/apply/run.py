@@ -6,10 +6,10 @@ No write counts before it is read back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from proxyctl.apply.readback import ReadBack, in_key_order
+from proxyctl.apply.request import Reporter
 from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
@@ -27,14 +27,6 @@ SETTLE_S = 2.0
 """Seconds until a row that was loaded ONLINE and that RUNTIME shows SHUNNED is read again."""
 
 
-@dataclass(frozen=True)
-class ApplyOptions:
-    """The options of an apply. `save` False leaves DISK as it is: a restart reverts the change."""
-
-    save: bool = True
-    progress: Callable[[str], None] = lambda _text: None
-
-
 class ApplyRun:
     """One apply: sends statements and reads every layer back.
 
@@ -43,12 +35,11 @@ class ApplyRun:
     during a LOAD or SAVE after which proxyctl reconnected.
     """
 
-    def __init__(self, client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> None:
+    def __init__(self, client: AdminClient, plan: Plan, lock: Lock, reporter: Reporter) -> None:
         self.client = client
         self.plan = plan
         self.lock = lock
-        self.options = options
-        self.say = options.progress
+        self.say = reporter.progress
         self.modules = [module for module in plan.modules if module.does_something]
         self.was_saved = {module.name: module.is_saved for module in self.modules}
         self.memory = {module.name: memory_before(module) for module in self.modules}

@@ -12,7 +12,7 @@ import logging
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise, takewhile
@@ -303,17 +303,22 @@ def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
 
     The log is for bug reports: it masks secrets in statements, and omits the values of options.
     """
-    with _log_to_stderr():
+    logger, handler = logging.getLogger("proxyctl"), _StderrHandler()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
         python, system = platform.python_version(), platform.platform()
         _LOGGER.debug("proxyctl %s, Python %s, %s", __version__, python, system)
         _LOGGER.debug("command %s; %s", context.command_path, _option_names(context))
-        try:
-            code = call()
-        except BaseException as error:
-            _LOGGER.debug("ended by %s", type(error).__name__)
-            raise
+        code = call()
         _LOGGER.debug("exit code %d", code)
         return code
+    except BaseException as error:
+        _LOGGER.debug("ended by %s", type(error).__name__)
+        raise
+    finally:
+        logger.setLevel(logging.NOTSET)
+        logger.removeHandler(handler)
 
 
 class _StderrHandler(logging.Handler):
@@ -326,20 +331,6 @@ class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record. Never raises."""
         say(f"debug: {time.monotonic() - self._began:7.3f}  {record.getMessage()}")
-
-
-@contextmanager
-def _log_to_stderr() -> Iterator[None]:
-    """Write every record of proxyctl to stderr while the block runs."""
-    logger, handler = logging.getLogger("proxyctl"), _StderrHandler()
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(handler)
 
 
 def _option_names(context: Click) -> str:

@@ -10,10 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from proxyctl.fleet.outcome import Fleet, Planned
-from proxyctl.plan.change import Change
 from proxyctl.plan.guards.members import STALE_MEMBER
-from proxyctl.plan.plan import Plan, Refusal
-from proxyctl.state.row import DesiredRow, Key, Layer
+from proxyctl.plan.plan import Refusal
 
 MIXED_VERSIONS = "mixed_versions"
 
@@ -67,13 +65,17 @@ def _mixed_versions(unit: Sequence[Planned]) -> Iterator[Refusal]:
 
 def _follower(member: Planned, first: str) -> Planned:
     """Return a member that changes later: being behind is a note, no refusal."""
-    behind = [refusal for refusal in member.refusals if refusal.code == STALE_MEMBER]
-    order = f"{first} is changed first, and this member follows"
+    behind, order = _behind(member), f"{first} is changed first, and this member follows"
     return replace(
         member,
         refusals=[refusal for refusal in member.refusals if refusal not in behind],
         notes=[f"{refusal.message}; {order}" for refusal in behind],
     )
+
+
+def _behind(member: Planned) -> list[Refusal]:
+    """Return the refusals of a member that has yet to take over newer content of its peers."""
+    return [refusal for refusal in member.plan.refusals if refusal.code == STALE_MEMBER]
 
 
 def _group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
@@ -104,22 +106,6 @@ def _first_of(members: Sequence[Planned]) -> Planned:
 
     def preference(member: Planned) -> tuple[bool, bool]:
         servers = (module.servers for module in member.plan.modules)
-        return any(diff is not None and diff.drained for diff in servers), not member.is_behind
+        return any(diff is not None and diff.drained for diff in servers), not _behind(member)
 
     return max(members, key=preference)
-
-
-def is_covered(plan: Plan, approved: Plan) -> bool:
-    """Return whether the approved plan has all changes of a plan at RUNTIME.
-
-    The plan may lack changes that the member has taken over meanwhile. It may write more rows to
-    MEMORY and DISK, since a member that takes over rows drops others.
-    """
-    intended = {_intent(change) for module in approved.modules for change in module.changes}
-    changes = (change for module in plan.modules for change in module.changes)
-    return all(_intent(change) in intended for change in changes if Layer.RUNTIME in change.layers)
-
-
-def _intent(change: Change) -> tuple[str, Key, DesiredRow | None]:
-    """Return the table, the key and the desired row of a change; no row for a deletion."""
-    return change.table, change.key, change.shown.desired

@@ -9,7 +9,6 @@ from enum import StrEnum
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.plan.guards.members import STALE_MEMBER
 from proxyctl.plan.plan import Plan, Refusal
 
 
@@ -38,19 +37,9 @@ class Planned:
         return [*self.plan.warnings, *self.notes]
 
     @property
-    def is_behind(self) -> bool:
-        """Whether the instance has yet to take over newer content of its peers."""
-        return any(refusal.code == STALE_MEMBER for refusal in self.plan.refusals)
-
-    @property
     def is_in_sync(self) -> bool:
         """Whether the instance matches the files."""
         return self.plan.is_in_sync
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the plan with this instance's name and address."""
-        return self.own_plan.fingerprint
 
     @property
     def own_plan(self) -> Plan:
@@ -133,15 +122,14 @@ class State(StrEnum):
 class Rolled:
     """One instance after a rollout.
 
-    `plan`: for a fleet of one only. `shunned`: the servers that ProxySQL has shunned since the
-    apply, as host:port. `behind`: the members of its cluster outside the fleet that do not follow.
+    `shunned`: the servers that ProxySQL has shunned since the apply, as host:port. `behind`: the
+    members of its cluster outside the fleet that do not follow.
     """
 
     name: str
     address: str
     state: State
     error: ProxyctlError | None = None
-    plan: Plan | None = None
     result: ApplyResult | None = None
     shunned: Sequence[str] = ()
     behind: Sequence[PeerResult] = ()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from proxyctl.apply.apply import PEER_TIMEOUT_S, ApplyRequest, apply_files
+from proxyctl.apply.apply import apply_files
+from proxyctl.apply.request import PEER_TIMEOUT_S, ApplyRequest, Approval
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
-from proxyctl.fleet.members import is_covered, units
-from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
+from proxyctl.fleet.members import units
+from proxyctl.fleet.outcome import Failed, Fleet, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import PeerResult
@@ -30,9 +31,9 @@ T = TypeVar("T")
 class RolloutRequest:
     """How a fleet changes.
 
-    `apply` holds for each instance. `batch_size`: units that change at the same time. `has_canary`:
-    one unit first, then all others at once. `skips`: skip instances that cannot be reached. `say`
-    receives progress.
+    `apply` holds for each instance, with the approval of its plan. `batch_size`: units that change
+    at the same time. `has_canary`: one unit first, then all others at once. `skips`: skip instances
+    that cannot be reached.
     """
 
     apply: ApplyRequest
@@ -40,7 +41,6 @@ class RolloutRequest:
     has_canary: bool = False
     workers: int = 1
     skips: bool = False
-    say: Callable[[str], None] = lambda _text: None
 
 
 def batches(
@@ -54,11 +54,26 @@ def batches(
         yield units[start : start + batch_size]
 
 
-def roll_out(targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest) -> Rollout:
+@interruptible()
+def apply_to(target: Target, request: ApplyRequest) -> tuple[Plan, ApplyResult | None]:
+    """Apply to one instance. Returns and raises as `apply_files`.
+
+    Also raises ApplyError for an unexpected exception.
+    """
+    try:
+        with target.connect() as client:
+            return apply_files(client, target.files, request)
+    except ProxyctlError:
+        raise
+    except Exception as error:
+        raise _error_of(target, error) from error
+
+
+def roll_out(targets: Sequence[Target], approved: Fleet, request: RolloutRequest) -> Rollout:
     """Apply to the instances that differ, and return the results of all instances.
 
-    `approved`: the plans that a person saw; an instance whose plan has changed since fails. None:
-    `request.apply` decides about approval. The members of a cluster are one unit.
+    `approved`: the plans that were shown; an instance whose plan has changed since fails. The
+    members of a cluster are one unit.
     """
     return _Rollout(targets, approved, request).run()
 
@@ -78,31 +93,20 @@ def _read_shunned(client: AdminClient) -> frozenset[str]:
 class _Rollout:
     """A rollout in progress. `_results`: the result of each instance so far."""
 
-    def __init__(
-        self, targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest
-    ) -> None:
+    def __init__(self, targets: Sequence[Target], approved: Fleet, request: RolloutRequest) -> None:
         self._request = request
+        self._say = request.apply.reporter.progress
         self._targets = targets
-        self._approved: Mapping[Target, Planned] = {}
-        self._units = [[target] for target in targets]
-        self._unread: list[Failed] = []
+        by_name = {target.name: target for target in targets}
+        self._approved = {by_name[planned.name]: planned for planned in approved.planned}
+        self._units = [[by_name[planned.name] for planned in unit] for unit in units(approved)]
+        self._unread = [*approved.failed]
         self._shunned_before: dict[Target, frozenset[str]] = {}
         self._was_interrupted = False
-        if approved is not None:
-            by_name = {target.name: target for target in targets}
-            self._approved = {by_name[planned.name]: planned for planned in approved.planned}
-            self._units = [[by_name[planned.name] for planned in unit] for unit in units(approved)]
-            self._unread += approved.failed
-        unread = {failed.name for failed in self._unread}
         self._results = {
-            target: _rolled(target, self._state_before(target))
-            for target in targets
-            if target.name not in unread
+            target: _rolled(target, State.IN_SYNC if planned.is_in_sync else State.NOT_TOUCHED)
+            for target, planned in self._approved.items()
         }
-
-    def _state_before(self, target: Target) -> State:
-        planned = self._approved.get(target)
-        return State.IN_SYNC if planned is not None and planned.is_in_sync else State.NOT_TOUCHED
 
     def run(self) -> Rollout:
         """Apply batch after batch until a batch fails."""
@@ -119,7 +123,7 @@ class _Rollout:
         for number, batch in enumerate(all_batches, 1):
             if len(self._targets) > 1:
                 named = ", ".join(map(_names, batch))
-                request.say(f"batch {number} of {len(all_batches)}: {named}")
+                self._say(f"batch {number} of {len(all_batches)}: {named}")
             is_last = number == len(all_batches)
             self._apply(batch, is_watched=not is_last)
             targets = [target for unit in batch for target in unit if target in self._results]
@@ -144,7 +148,7 @@ class _Rollout:
                 wait(futures)
             except KeyboardInterrupt:
                 self._was_interrupted = True
-                self._request.say("interrupted: finishing the instances that have begun")
+                self._say("interrupted: finishing the instances that have begun")
                 for future in futures:
                     future.cancel()
                 with uninterrupted():
@@ -172,45 +176,29 @@ class _Rollout:
                 if is_watched:
                     self._shunned_before[target] = _read_shunned(client)
                 request = self._request_of(target, unit)
-                plan, result = apply_files(client, target.files, request)
+                _, result = apply_files(client, target.files, request)
         except Exception as error:
             return replace(_rolled(target, State.FAILED), error=_error_of(target, error))
-        kept = plan if len(self._targets) == 1 else None
         if result is None:
             follows = target is not unit[0] and not self._approved[target].is_in_sync
-            state = State.FOLLOWED if follows else State.IN_SYNC
-            return replace(_rolled(target, state), plan=kept)
+            return _rolled(target, State.FOLLOWED if follows else State.IN_SYNC)
         return replace(
             _rolled(target, State.APPLIED),
-            plan=kept,
             result=result,
             behind=self._behind(result),
             notes=result.notes,
         )
 
     def _request_of(self, target: Target, unit: list[Target]) -> ApplyRequest:
-        """Return the request for one instance, with the check of its approved plan."""
+        """Return the request for one instance, with the approval of its plan."""
         request = self._request.apply
         if len(self._targets) > 1:
-            say = self._request.say
-            request = replace(request, progress=lambda text: say(f"{target.name}: {text}"))
+            request = replace(request, reporter=request.reporter.named(target.name))
         if len(unit) > 1 and not request.peer_timeout_s:
             # Without a wait, the next member would be behind this member, and its apply refused.
             request = replace(request, peer_timeout_s=PEER_TIMEOUT_S)
-        approved = self._approved.get(target)
-        if approved is None:
-            return request
-        is_first = target is unit[0]
-
-        def is_approved(plan: Plan) -> bool:
-            # A member may have taken over some changes already.
-            return (
-                plan.is_in_sync
-                or plan.fingerprint == approved.fingerprint
-                or (not is_first and is_covered(plan, approved.plan))
-            )
-
-        return replace(request, is_approved=is_approved)
+        approved = self._approved[target].own_plan
+        return replace(request, approval=Approval(approved, is_of_follower=target is not unit[0]))
 
     def _behind(self, result: ApplyResult) -> list[PeerResult]:
         """Return the peers outside this fleet that do not follow."""

@@ -28,34 +28,26 @@ from proxyctl.text import printable
 LEASE_S = 60
 """The length of the lease: as long as a statement may take."""
 
-
 RENEW_S = 1.0
 """Before a statement that writes, the lock is checked unless the last check is newer than this."""
-
 
 LATE_S = 10.0
 """An answer to a renewal that took longer is late: the lease may be over when a LOAD runs."""
 
-
 POLL_S = 0.5
 
-
 _TABLE = "proxyctl_lock"
-
 
 _ABANDONED = "abandoned"
 """The stage of a row without an owner, which records the modules that a dead apply staged."""
 
-
 _VALUES = ") VALUES "
 """Between the columns and the rows of an INSERT; no column name contains it."""
-
 
 _CREATE = (
     f"CREATE TEMP TABLE IF NOT EXISTS {_TABLE}(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"
     " pid INT, purpose, stage, modules, expires INT)"
 )
-
 
 _NOW = "CAST(strftime('%s','now') AS INT)"
 """The clock of the instance; the clocks of several operators may differ."""
@@ -392,7 +384,6 @@ def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> 
 
 
 RECONNECT_S = 15
-
 
 RESTARTED = "ProxySQL was restarted meanwhile, so MEMORY and RUNTIME come from DISK now"
 

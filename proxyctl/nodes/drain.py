@@ -10,10 +10,11 @@ apply, drain or restore begins with that LOAD.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from proxyctl.apply.request import SILENT, Reporter
 from proxyctl.catalog import ADMIN_MODULES, Layout
 from proxyctl.errors import (
     ApplyError,
@@ -55,19 +56,14 @@ from proxyctl.state.topology import (
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 
-
 _TABLE = "mysql_servers"
-
 
 _DRAIN = SourceWords("the drain says", "part of the drain", "not part of the drain", "of the drain")
 
-
 _FROM_DISK = "LOAD MYSQL SERVERS FROM DISK"
-
 
 _STAGED = {_SERVERS.name: True}
 """In the lock: MEMORY of the servers equalled DISK before."""
-
 
 _POLL_S = 0.2
 
@@ -79,7 +75,7 @@ class DrainRequest:
     node: str
     force: bool = False
     lock_timeout_s: float = 30.0
-    progress: Callable[[str], None] = lambda _text: None
+    reporter: Reporter = SILENT
 
 
 @dataclass(frozen=True)
@@ -170,12 +166,12 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
     """Hold the lock; first put MEMORY back if an earlier command died."""
     lock = Lock(client, f"nodes {action} {request.node}")
     try:
-        lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
+        lock.take(timeout_s=request.lock_timeout_s, waiting=request.reporter.progress)
         membership = read_membership(client)
         for danger in members.dangers([_SERVERS.name], membership):
             message = f"{client.address}: nothing was changed"
             raise RefusedError(message, reasons=[danger.message], fix=danger.fix)
-        wait_for_newer_epoch(client, _SERVERS.name, request.progress)
+        wait_for_newer_epoch(client, _SERVERS.name, request.reporter.progress)
         if lock.leftovers.get(_SERVERS.name):
             with lock.renewed_for(_FROM_DISK, {}):
                 client.execute(Statement.plain(_FROM_DISK))
@@ -184,7 +180,7 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
         yield _LockedServers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
-            lock.release_or_report(request.progress)
+            lock.release_or_report(request.reporter.warning)
 
 
 @dataclass
@@ -338,7 +334,7 @@ class _LockedServers:
 
 
 def wait_until_unused(
-    client: AdminClient, node: Node, *, timeout_s: float, progress: Callable[[str], None]
+    client: AdminClient, node: Node, *, timeout_s: float, reporter: Reporter = SILENT
 ) -> None:
     """Wait until the instance uses no connection to a drained node.
 
@@ -357,7 +353,7 @@ def wait_until_unused(
                         fix=fix,
                     )
                 if count != last_count:
-                    progress(f"{name}: waiting for {counted(count, 'connection')} in use")
+                    reporter.progress(f"{name}: waiting for {counted(count, 'connection')} in use")
                     last_count = count
                 time.sleep(_POLL_S)
     except KeyboardInterrupt as error:

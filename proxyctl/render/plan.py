@@ -323,7 +323,7 @@ def plans_json(
             own |= {
                 "name": planned.name,
                 "address": planned.address,
-                "fingerprint": planned.fingerprint,
+                "fingerprint": planned.own_plan.fingerprint,
             }
         instances.append({**encoded[id(plan)], **own})
     failed = FAILED.each(fleet.failed) if is_all else ABSENT

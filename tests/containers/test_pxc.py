@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from testcontainers.core.network import Network
 
-from proxyctl.apply.apply import ApplyRequest, apply_files
+from proxyctl.apply.apply import apply_files
+from proxyctl.apply.request import ApplyRequest, Reporter
 from proxyctl.config.project import ConfigFiles
 from proxyctl.config.sources import Sources
 from proxyctl.instance.client import AdminClient
@@ -187,9 +188,8 @@ def test_the_writer_fails_while_an_apply_runs(
     with Traffic(proxysql.traffic_port) as traffic, Sampler(instance) as sampler:
         traffic.flows()
         with AdminClient(login) as client:
-            _, result = apply_files(
-                client, files, ApplyRequest(PlanOptions(), progress=writer_fails)
-            )
+            request = ApplyRequest(PlanOptions(), reporter=Reporter(writer_fails))
+            _, result = apply_files(client, files, request)
         assert taken_over == [heir]
         assert result is not None
         assert (result.loads, result.saves) == (1, 1)

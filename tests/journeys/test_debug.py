@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from proxyctl.apply.apply import ApplyRequest, apply_files
+from proxyctl.apply.apply import apply_files
+from proxyctl.apply.request import ApplyRequest
 from proxyctl.config.project import ConfigFiles, Sources
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

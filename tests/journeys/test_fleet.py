@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.apply.apply import ApplyRequest
 from proxyctl.apply.apply import applied as reported
+from proxyctl.apply.request import ApplyRequest
 from proxyctl.apply.result import ApplyResult
 from proxyctl.cli.connect import printed_instances
 from proxyctl.config.project import ConfigFiles
 from proxyctl.config.sources import Sources
 from proxyctl.errors import ApplyError, ProxyctlError
 from proxyctl.fleet.rollout import RolloutRequest, roll_out
-from proxyctl.fleet.targets import Target, at_all
+from proxyctl.fleet.targets import Target, at_all, plan_fleet
+from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import AdminError, Sandbox
@@ -261,12 +262,15 @@ def test_a_bug_at_one_instance_is_reported_beside_the_others(targets: list[Targe
 
 
 def test_a_rollout_stops_there(targets: list[Target], ports: list[int]) -> None:
-    def before(plan: object) -> None:
-        if loaded(ports) == ["1", "0", "0"]:
-            raise KeyError(SECRET)
+    class Failing(Target):
+        def connect(self) -> AdminClient:
+            if loaded(ports) == ["1", "0", "0"]:
+                raise KeyError(SECRET)
+            return super().connect()
 
-    request = RolloutRequest(ApplyRequest(PlanOptions(), before=before))
-    rolled = roll_out(targets, None, request).rolled
+    targets[1] = Failing(targets[1].login, targets[1].files)
+    approved = plan_fleet(targets, PlanOptions(), workers=1)
+    rolled = roll_out(targets, approved, RolloutRequest(ApplyRequest(PlanOptions()))).rolled
     assert [str(one.state) for one in rolled] == ["applied", "failed", "not touched"]
     error = rolled[1].error
     assert isinstance(error, ApplyError)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from proxyctl.apply.execute import apply_plan
-from proxyctl.apply.run import ApplyOptions
+from proxyctl.apply.request import Reporter
 from proxyctl.config.project import ConfigFiles, Sources
 from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.instance.client import AdminClient
@@ -42,7 +42,7 @@ def failed_apply(
         plan = plan_files(client, ConfigFiles(sources), PlanOptions(saves=saves))
         first()
         with pytest.raises(ProxyctlError) as caught:
-            apply_plan(client, plan, lock, ApplyOptions(save=saves, progress=progress))
+            apply_plan(client, plan, lock, Reporter(progress))
         with suppress(InstanceError):
             lock.release()
     return caught.value

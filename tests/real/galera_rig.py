@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from proxyctl.apply.execute import apply_plan
-from proxyctl.apply.run import ApplyOptions
+from proxyctl.apply.request import Reporter
 from proxyctl.catalog import REFERENCE
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
@@ -82,7 +82,7 @@ def apply(
         lock.take(timeout_s=5)
         found = make(wanted, inspect(client, wanted, look_at(client)), PlanOptions(force=force))
         try:
-            apply_plan(client, found, lock, ApplyOptions(progress=record))
+            apply_plan(client, found, lock, Reporter(record))
         finally:
             lock.release()
     return steps

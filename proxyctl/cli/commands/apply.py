@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from proxyctl.errors import (
     ApplyError,
     ExitCode,
     InstanceError,
-    InternalError,
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
@@ -32,7 +31,11 @@ from proxyctl.errors import (
 )
 
 if TYPE_CHECKING:
+    from proxyctl.apply.request import ApplyRequest, Approval, Reporter
+    from proxyctl.apply.result import ApplyResult
     from proxyctl.fleet.outcome import Fleet, Rollout
+    from proxyctl.fleet.targets import Target
+    from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
     from proxyctl.plan.saved import SavedPlan
 
@@ -48,50 +51,81 @@ def apply(
     format: FormatOption = "text",
 ) -> int:
     """Change the instance to what the files say, and read it back."""
-    from proxyctl.apply.apply import ApplyRequest
-    from proxyctl.fleet.members import as_applied
-    from proxyctl.fleet.rollout import RolloutRequest, roll_out
+    from proxyctl.apply.request import Approval
+    from proxyctl.fleet.rollout import apply_to
 
     saved = None
     if plan_file:
         saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
-    options = replace(allowances.options(), saves=not apply_options.no_save, lints=True)
+    options = replace(allowances.options(), lints=True)
+    sources = (*([plan_file] if plan_file else []), *place.files.paths())
+    request = replace(request_of(options, apply_options, format), sources=sources)
     targets = place.targets(fleet)
-    is_all, is_text = fleet.all_instances, format == "text"
-    # If nobody must see the plan first, a single instance is planned only once, under its lock.
-    is_approved = not is_all and (apply_options.auto_approve or saved is not None)
-    approved = None
-    request = ApplyRequest(
-        options,
-        lock_timeout_s=apply_options.lock_timeout,
-        before=show if is_text and is_approved else lambda _plan: None,
-        progress=say,
-        sources=(*([plan_file] if plan_file else []), *place.files.paths()),
-        peer_timeout_s=apply_options.peer_timeout,
-    )
+    asks = not apply_options.auto_approve
+    if fleet.all_instances:
+        return _apply_to_all(targets, request, fleet, format, asks=asks)
     if saved is not None:
         saved.check_address(targets[0].login.address)
-        request = replace(request, is_approved=saved.matches, of_saved=True)
-    elif not is_approved:
-        approved = as_applied(planned_fleet(targets, options, fleet))
-        write_plans = write if is_text else write_to_stderr
-        approve(
-            approved, write_plans, fleet if is_all else None, asks=not apply_options.auto_approve
-        )
-    rollout_request = RolloutRequest(
-        request,
-        fleet.max_unavailable,
-        has_canary=fleet.strategy == "canary",
-        workers=fleet.parallel,
-        skips=fleet.skip_unreachable,
-        say=say,
+        request = replace(request, approval=Approval(saved))
+    elif asks:
+        plan = planned_fleet(targets, request.options, fleet).only().plan
+        review = ", or make a plan with --out and apply that file after a review"
+        request = replace(request, approval=approve(plan, format, verb="apply", instead=review))
+        if plan.is_in_sync:
+            return report(plan, None, format)
+    return report(*apply_to(targets[0], request), format)
+
+
+def reporter() -> Reporter:
+    """Return the reporter that writes to stderr."""
+    from proxyctl.apply.request import Reporter
+
+    return Reporter(progress=say, warning=say)
+
+
+def request_of(options: PlanOptions, change: ChangeOptions, format: str) -> ApplyRequest:
+    """Return the request for an apply of any plan."""
+    from proxyctl.apply.request import ApplyRequest
+
+    return ApplyRequest(
+        replace(options, saves=not change.no_save),
+        reporter=replace(reporter(), before=_show) if format == "text" else reporter(),
+        lock_timeout_s=change.lock_timeout,
+        peer_timeout_s=change.peer_timeout,
     )
-    rollout = roll_out(targets, approved, rollout_request)
-    if is_all:
-        _report_all(rollout, is_text=is_text)
-    else:
-        _report_one(rollout, approved, is_text=is_text)
-    return rollout.exit_code
+
+
+def _apply_to_all(
+    targets: list[Target],
+    request: ApplyRequest,
+    rollout: RolloutOptions,
+    format: str,
+    *,
+    asks: bool,
+) -> int:
+    """Show the plans of all instances, ask once for each distinct plan, and roll out."""
+    from proxyctl.fleet.members import as_applied
+    from proxyctl.fleet.rollout import RolloutRequest, roll_out
+    from proxyctl.render.fleet import instance_names
+
+    fleet = as_applied(planned_fleet(targets, request.options, rollout))
+    _show_plans(fleet, format, is_all=True)
+    _refuse_fleet(fleet, skips=rollout.skip_unreachable)
+    if fleet.alike and asks:
+        _ask("apply", map(instance_names, fleet.alike))
+    result = roll_out(
+        targets,
+        fleet,
+        RolloutRequest(
+            request,
+            rollout.max_unavailable,
+            has_canary=rollout.strategy == "canary",
+            workers=rollout.parallel,
+            skips=rollout.skip_unreachable,
+        ),
+    )
+    _report_all(result, format)
+    return result.exit_code
 
 
 def _saved(
@@ -123,7 +157,7 @@ def _saved(
     return saved, replace(place, files=files), Allowances.of_names(saved.options)
 
 
-def show(plan: Plan) -> None:
+def _show(plan: Plan) -> None:
     """Write a plan just before it is applied."""
     from proxyctl.fleet.outcome import Planned
     from proxyctl.render.plan import plan_text
@@ -131,37 +165,36 @@ def show(plan: Plan) -> None:
     write(plan_text(Planned.of(plan), style(), is_done=True, with_refusals=False))
 
 
-def approve(
-    fleet: Fleet,
-    write_plans: Callable[[str], None],
-    rollout: RolloutOptions | None = None,
-    *,
-    asks: bool = True,
-    verb: str = "apply",
-) -> None:
-    """Show the plans and ask once for each distinct plan.
-
-    `rollout`: how to change many instances; None for a single instance.
-
-    Raises: RefusedError when a plan is refused or not approved; InstanceError or ProxyctlError when
-    an instance has no plan; UsageError.
-    """
-    from proxyctl.plan.plan import raise_refusals
-    from proxyctl.render.fleet import instance_names
+def _show_plans(fleet: Fleet, format: str, *, is_all: bool) -> None:
+    """Write the plans to approve; with JSON to stderr, since stdout gets the result."""
     from proxyctl.render.plan import plans_text
 
-    fix = "run it on a terminal"
-    write_plans(plans_text(fleet, style(), is_all=rollout is not None, with_refusals=False))
-    if rollout is None:
-        raise_refusals(fleet.only().plan)
-        if verb == "apply":
-            fix += ", or make a plan with --out and apply that file after a review"
-    else:
-        _refuse_fleet(fleet, skips=rollout.skip_unreachable)
-    if fleet.alike and asks:
-        questions = [f"Apply this to {instance_names(group)}?" for group in fleet.alike]
-        fix += "; --auto-approve applies without asking"
-        confirm(verb, *questions, fix=fix, refusal="not applied")
+    show = write if format == "text" else write_to_stderr
+    show(plans_text(fleet, style(), is_all=is_all, with_refusals=False))
+
+
+def approve(plan: Plan, format: str, *, verb: str, instead: str = "") -> Approval:
+    """Show the plan of one instance, ask, and return the approval.
+
+    `instead`: another way than a terminal. Raises: RefusedError when the plan is refused or not
+    approved; UsageError.
+    """
+    from proxyctl.apply.request import Approval
+    from proxyctl.fleet.outcome import Fleet
+    from proxyctl.plan.plan import raise_refusals
+
+    _show_plans(Fleet.of(plan), format, is_all=False)
+    raise_refusals(plan)
+    if not plan.is_in_sync:
+        _ask(verb, [plan.name], instead)
+    return Approval(plan)
+
+
+def _ask(verb: str, names: Iterable[str], instead: str = "") -> None:
+    """Ask about the plan of each of the named instances. Raises: as `confirm`."""
+    fix = f"run it on a terminal{instead}; --auto-approve applies without asking"
+    questions = [f"Apply this to {name}?" for name in names]
+    confirm(verb, *questions, fix=fix, refusal="not applied")
 
 
 def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
@@ -198,31 +231,25 @@ def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
         )
 
 
-def _report_one(rollout: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
-    """Write the result of an apply to one instance. Raises: the error that stopped it."""
+def report(plan: Plan, result: ApplyResult | None, format: str) -> int:
+    """Write the result of an apply to one instance, and return its exit code."""
     from proxyctl.apply.apply import applied
-    from proxyctl.fleet.outcome import State
     from proxyctl.render.apply import apply_json, apply_text
 
-    (rolled,) = rollout.rolled
-    if rolled.error is not None:
-        raise rolled.error
-    if rollout.was_interrupted and rolled.state is State.NOT_TOUCHED:
-        raise KeyboardInterrupt
-    plan = approved.only().plan if rolled.plan is None and approved is not None else rolled.plan
-    if plan is None:
-        raise InternalError("an apply without a plan")
-    result = rolled.result
     with applied(result):
+        is_text = format == "text"
         write(apply_text(plan, result, style()) if is_text else apply_json(plan, result))
+    # The instance itself may be on its list of members.
+    behind = {peer.name for peer in result.not_following} - {plan.address} if result else ()
+    return ExitCode.INCOMPLETE if behind else ExitCode.DONE
 
 
-def _report_all(rollout: Rollout, *, is_text: bool) -> None:
+def _report_all(rollout: Rollout, format: str) -> None:
     """Write the result of each instance; if writing fails, the error lists the results."""
     from proxyctl.render.apply import ROLLOUT, rollout_text
 
     try:
-        if not is_text:
+        if format != "text":
             write(ROLLOUT.document(rollout))
         elif rollout.has_work:
             write(rollout_text(rollout, style()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.commands.apply import reporter
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import Selection
 from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
@@ -82,13 +83,13 @@ def drain(
 
     is_text = format == "text"
     with place.connect() as client:
-        result = drain_node(client, DrainRequest(node, force, lock_timeout, say))
+        result = drain_node(client, DrainRequest(node, force, lock_timeout, reporter()))
         if is_text:
             text = drained_text(result.node, was_before=not result.is_changed)
             with _reporting(f"{node} is drained"):
                 write(style().text(text))
         if wait:
-            wait_until_unused(client, result.node, timeout_s=timeout, progress=say)
+            wait_until_unused(client, result.node, timeout_s=timeout, reporter=reporter())
             if is_text:
                 write(style().text(unused_text(result.node)))
         if not is_text:
@@ -120,7 +121,7 @@ def restore(
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
     with place.connect() as client:
-        request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
+        request = DrainRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
         result = restore_node(client, request)
         with _reporting(f"{node} is not drained"):
             if format == "text":

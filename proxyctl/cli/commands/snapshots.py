@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import typer
 
-from proxyctl.cli.commands.apply import approve, show
+from proxyctl.cli.commands.apply import approve, report, request_of
 from proxyctl.cli.completion import completion, typed
 from proxyctl.cli.connect import Selection
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.option import flag
 from proxyctl.cli.options import Allowances, ChangeOptions, ConnectionOptions, FormatOption
-from proxyctl.cli.output import say, style, write, write_to_stderr
+from proxyctl.cli.output import say, style, write
 from proxyctl.errors import ExitCode
 
 
@@ -41,50 +41,38 @@ def rollback(
     format: FormatOption = "text",
 ) -> int:
     """Restore the configuration from a snapshot."""
-    from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
+    from proxyctl.apply.apply import apply_planned
     from proxyctl.fleet.outcome import Fleet
-    from proxyctl.render.apply import apply_json, apply_text
     from proxyctl.render.history import snapshot_time
     from proxyctl.render.plan import plans_json, plans_text
     from proxyctl.snapshots import folder
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
 
-    is_text = format == "text"
-    options = replace(allowances.options(), saves=not apply_options.no_save)
+    request = replace(request_of(allowances.options(), apply_options, format), purpose=ROLLBACK)
+    options = request.options
     with place.connect() as client:
         snapshot = folder.read(folder.find(client.address, which))
         check_fit(client, snapshot)
         where = f"back to {snapshot.name}, {snapshot_time(snapshot.header)}"
         say(*style(sys.stderr).lines(where, then="  "))
-        reviewed = None
         if dry_run or not apply_options.auto_approve:
             reviewed, _ = rollback_plan(client, snapshot, options)
-            fleet = Fleet.of(reviewed)
             if dry_run:
-                if is_text:
-                    write(plans_text(fleet, style(), is_all=False))
-                else:
-                    write(plans_json(fleet, is_all=False))
+                fleet = Fleet.of(reviewed)
+                write(
+                    plans_text(fleet, style(), is_all=False)
+                    if format == "text"
+                    else plans_json(fleet, is_all=False)
+                )
                 return ExitCode.DONE
-            approve(fleet, write if is_text else write_to_stderr, verb="rollback")
-        request = ApplyRequest(
-            options,
-            lambda plan: reviewed is None or plan.fingerprint == reviewed.fingerprint,
-            lock_timeout_s=apply_options.lock_timeout,
-            before=show if is_text and apply_options.auto_approve else lambda _plan: None,
-            progress=say,
-            purpose=ROLLBACK,
-            sources=(snapshot.name,),
-            peer_timeout_s=apply_options.peer_timeout,
-        )
+            request = replace(request, approval=approve(reviewed, format, verb="rollback"))
         plan, result = apply_planned(
-            client, lambda admin, own, staged: rollback_plan(admin, snapshot, own, staged), request
+            client,
+            lambda staged: rollback_plan(client, snapshot, options, staged),
+            replace(request, sources=(snapshot.name,)),
         )
-    with applied(result):
-        write(apply_text(plan, result, style()) if is_text else apply_json(plan, result))
-    follows = result is None or not result.not_following
-    return ExitCode.DONE if follows else ExitCode.INCOMPLETE
+    return report(plan, result, format)
 
 
 def history(place: Selection, format: FormatOption = "text") -> int:
