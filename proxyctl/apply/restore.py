@@ -29,7 +29,6 @@ from proxyctl.state.servers import without_shunning
 ATTEMPTS = 3
 """The attempts to restore if the connection breaks or a statement fails."""
 
-
 RUN_AGAIN = "run apply again: it finishes the change or says why it cannot"
 
 

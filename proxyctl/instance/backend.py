@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 3.0
 
-
 _NO_MONITOR_USER = "no account to log in with: mysql-monitor_username is empty"
 
 
@@ -166,7 +165,6 @@ def _reason(error: Exception) -> str:
 _MAX_THREADS = 100
 """A silent server occupies a thread, and must not delay the other servers."""
 
-
 _STATUS = (
     "threads_connected",
     "wsrep_cluster_size",
@@ -175,7 +173,6 @@ _STATUS = (
     "wsrep_local_recv_queue",
     "wsrep_local_state_comment",
 )
-
 
 _VARIABLES = (
     "pxc_maint_mode",

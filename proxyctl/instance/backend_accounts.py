@@ -28,7 +28,6 @@ _ADMINISTRATIVE = (
 )
 """Columns of mysql.user. Other columns give rights over data, which an application may need."""
 
-
 _SYSTEM = frozenset(
     ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys", "percona.telemetry", "PUBLIC"]
 )

@@ -380,7 +380,6 @@ def _some_rows(result: Any, most: int) -> list[tuple[bytes | None, ...]]:  # noq
 
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 
-
 _RowT = TypeVar("_RowT")
 
 

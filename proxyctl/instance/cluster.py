@@ -212,9 +212,7 @@ def is_off(name: str, variables: Mapping[str, str]) -> bool:
 _COARSE_S = 0.1
 """The clock of epochs lags some milliseconds behind the clock of SQL. Source: measured."""
 
-
 _POLL_S = 0.5
-
 
 _REPORTED_FROM_S = 2.0
 """A longer wait is reported."""

@@ -20,18 +20,14 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_S = 10
 
-
 READ_TIMEOUT_S = 60.0
 """Another client that reads a large digest table blocks the admin interface for seconds."""
-
 
 PORTS = "the admin port is 6032 by default; 6033 is for applications"
 """The fix where no admin interface answers."""
 
-
 LOST = (2006, 2013, 2014, 2055)
 """The codes of a broken connection."""
-
 
 NOT_UNDERSTOOD = (
     ArithmeticError,

@@ -24,7 +24,6 @@ from proxyctl.state.sql import literal, quoted_name, table_name
 
 _SIGN = 1 << 31
 
-
 _GROUPS = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
 
 
@@ -49,7 +48,6 @@ _FIXES = {
     "PROXYSQL SERVERS": "correct the row in MEMORY, SAVE {module} TO DISK and restart ProxySQL: a"
     " LOAD would end it too"
 }
-
 
 _FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
 

@@ -410,15 +410,12 @@ _LOCKED_FIX = (
     " PRAGMA integrity_check on the admin interface"
 )
 
-
 _DISK_LOCKED = "another program (a backup, sqlite3) has proxysql.db, its DISK, locked"
-
 
 _DISK_FIX = (
     "try again when it is done: `fuser -v proxysql.db` in the datadir lists who has it open. If"
     " nobody else has, the database may be damaged: PRAGMA integrity_check on the admin interface"
 )
-
 
 _DISK_PATIENCE = Patience(
     5.0, f"{_DISK_LOCKED}, and ProxySQL answers no administrator until it is free", _DISK_FIX

@@ -21,16 +21,13 @@ from proxyctl.state.topology import Family, MonitorSettings, Node, Topology
 PRIMARY = "Primary"
 """The wsrep_cluster_status of a node in the component that stays in service."""
 
-
 _PORT = 3306
 
 _MOST_MEMBERS = 1000
 """The most members to ask. A Galera cluster has some dozens; each silent member takes a timeout."""
 
-
 _NO_ADDRESS = ("unspecified", "AUTO")
 """The hosts that a node reports if it does not know its own address."""
-
 
 _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
