@@ -15,8 +15,13 @@ from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import ask, parse_rows, rows_text
-from proxyctl.plan.diff import NOT_PUBLISHED, is_settable
-from proxyctl.state.compare import Difference, differences, fold_users
+from proxyctl.state.compare import (
+    NOT_PUBLISHED,
+    Difference,
+    differences,
+    fold_users,
+    is_settable,
+)
 from proxyctl.state.compare_servers import compare_servers
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
 from proxyctl.state.runtime import is_copied, runtime_image
@@ -177,7 +182,7 @@ def runtime_shortfalls(
         verdict = compare_servers(layout, live, image, topology)
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return
-    rows = fold_users(layout, runtime) if "frontend" in layout.index else runtime
+    rows = fold_users(layout, runtime)
     yield from _row_shortfalls(layout, rows, image, unchecked=NOT_PUBLISHED)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, cast
 
-from proxyctl.catalog import Role, Value
+from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
@@ -42,7 +42,7 @@ def before_after(
         plan = plans.get(name)
         running = plan.diffs[name].running if plan else current.at_runtime(name)
         before = running or {}
-        if plan is None and layout.table.role is Role.USERS:
+        if plan is None:
             before = fold_users(layout, before)
         after = _after(plan, plan.diffs[name], before) if plan else before
         for side, rows in enumerate((before, after)):

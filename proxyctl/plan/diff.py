@@ -8,18 +8,20 @@ from operator import itemgetter
 from typing import cast
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.catalog.variable_rules import is_out_of_reach
-from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
+from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.plan.secrets import IdentityOf, hide_references
-from proxyctl.state.compare import Difference, differences, fold_users, value_of
+from proxyctl.state.compare import (
+    Difference,
+    differences,
+    differences_from_memory,
+    fold_users,
+    value_of,
+)
 from proxyctl.state.compare_servers import ServersVerdict, compare_servers
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 from proxyctl.state.runtime import is_copied, runtime_image, still_secret
 from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned
 from proxyctl.state.topology import Node, Topologies, Topology
-
-NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
-"""The variables that are not compared between MEMORY and RUNTIME."""
 
 
 @dataclass(frozen=True)
@@ -129,21 +131,21 @@ def _diff_rows(
 ) -> TableDiff:
     """Compare a table other than a table of servers."""
     memory, runtime, disk = rows[Layer.MEMORY], rows[Layer.RUNTIME], rows[Layer.DISK]
-    folded = _folded(layout, memory)
+    folded = fold_users(layout, memory)
     in_memory = _file_differences(layout, desired, folded, Layer.MEMORY)
     target = staged(layout, memory, folded, in_memory) if in_memory else memory
     if disk is memory or disk == memory:
         saved, unsaved = folded, []
     else:
-        saved = _folded(layout, disk)
-        unsaved = _memory_differences(layout, saved, folded)
+        saved = fold_users(layout, disk)
+        unsaved = differences_from_memory(layout, saved, folded)
     is_same = saved is folded and layout.table.prefix is None
     on_disk = in_memory if is_same else _file_differences(layout, desired, saved, Layer.DISK)
     if runtime is memory and is_copied(layout):
         running, unpublished, at_runtime = folded, [], in_memory
     else:
-        running = _folded(layout, runtime)
-        unpublished = _memory_differences(layout, running, runtime_image(layout, folded))
+        running = fold_users(layout, runtime)
+        unpublished = differences_from_memory(layout, running, runtime_image(layout, folded))
         at_runtime = []
         # Otherwise RUNTIME shows MEMORY, and MEMORY agrees with the files.
         if desired is not None and (unpublished or in_memory):
@@ -222,7 +224,7 @@ def _diff_servers(
         target,
         changes=changes,
         unpublished=published.differences,
-        unsaved=_memory_differences(layout, disk, memory),
+        unsaved=differences_from_memory(layout, disk, memory),
         memory_count=count(memory),
         runtime_count=count(runtime),
         topology=topology,
@@ -256,10 +258,6 @@ def _stored_by_family(
     """
     shunned = stays_shunned(desired.layout, layer_rows, layer_rows, layer_rows, topologies.desired)
     return _by_family(desired, layer_rows, desired.rows, topologies, shunned=shunned).differences
-
-
-def _folded(layout: Layout, rows: Rows) -> Rows:
-    return fold_users(layout, rows) if layout.table.role is Role.USERS else rows
 
 
 def _unowned(desired: DesiredTable | None, rows: Rows) -> int:
@@ -298,34 +296,6 @@ def _removals(
     for key, row in current.items():
         if key not in wanted and desired.owns(key):
             yield Difference(key, row, None)
-
-
-def _memory_differences(
-    layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]
-) -> list[Difference]:
-    """Return the differences of a layer from MEMORY; the layer's row is `current`."""
-    if layer == memory:
-        return []
-    differing = list(differences(layout, layer, memory.items()))
-    if layout.table.prefix is not None:
-        # This ProxySQL does not know a variable that only DISK has: LOAD removed it from MEMORY,
-        # and no SAVE removes it from DISK.
-        return [
-            difference
-            for difference in differing
-            if difference.key[0] not in NOT_PUBLISHED and is_settable(layout, difference)
-        ]
-    differing.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
-    return differing
-
-
-def is_settable(layout: Layout, difference: Difference) -> bool:
-    """Return whether a statement can settle the difference of a variable.
-
-    No statement can if this version accepts neither of the two values.
-    """
-    texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
-    return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 
 
 def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRow]:

@@ -52,12 +52,11 @@ def _export_table(
     layout, layers = table.layout, table.rows
     diff = diff_table(layout, None, layers, Topologies(memory=topology))
     memory = layers[Layer.MEMORY]
-    rows = layers[layer]
     if layer is Layer.RUNTIME:
         found = (diff.drained, diff.shunned) if isinstance(diff, ServerDiff) else ()
-        rows = from_runtime(layout, rows, memory, topology, *found)
-    elif "frontend" in layout.index:
-        rows = fold_users(layout, rows)
+        rows = from_runtime(layout, layers[layer], memory, topology, *found)
+    else:
+        rows = fold_users(layout, layers[layer])
     if layout.table.prefix is not None:
         export_variables(exported, rows.values(), secrets)
     elif rows:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from proxyctl.catalog import Layout, Role
+from proxyctl.catalog import Layout
 from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
@@ -249,7 +249,7 @@ def _without_edits(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
     The earlier row comes from DISK where DISK differs from MEMORY, otherwise from RUNTIME.
     """
     layout = diff.layout
-    folded = fold_users(layout, diff.memory) if layout.table.role is Role.USERS else diff.memory
+    folded = fold_users(layout, diff.memory)
     unsaved = {one.key for one in diff.unsaved}
     changes: list[Difference] = []
     for edit in edits:

@@ -238,9 +238,7 @@ def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[
     layout = table.layout
     image = runtime_image(layout, dict(table.rows))
     for layer in (Layer.MEMORY, Layer.DISK):
-        rows_of_layer = layers[layer]
-        if layout.table.role is Role.USERS:
-            rows_of_layer = fold_users(layout, rows_of_layer)
+        rows_of_layer = fold_users(layout, layers[layer])
         keys: set[Key] = {key for key in rows_of_layer if table.owns(key)} | table.rows.keys()
         loaded = runtime_image(layout, rows_of_layer)
         different = [

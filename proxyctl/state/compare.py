@@ -7,11 +7,12 @@ verification, a variable by its kind.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from proxyctl.catalog import Column, ColumnKind, Layout, Value
-from proxyctl.catalog.variable_rules import canonical
+from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
+from proxyctl.catalog.variable_rules import canonical, is_out_of_reach
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.state.cells import as_read, number
 from proxyctl.state.passwords import same_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
@@ -49,6 +50,41 @@ def differences(
                 columns = tuple(position for position in columns if position not in skip)
             if columns:
                 yield Difference(key, held, row, columns)
+
+
+NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
+"""The variables that are not compared between MEMORY and another layer."""
+
+
+def differences_from_memory(
+    layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]
+) -> list[Difference]:
+    """Return the differences of a layer from MEMORY; the layer's row is `current`.
+
+    Only variables that a statement can set are compared.
+    """
+    if layer == memory:
+        return []
+    differing_rows = list(differences(layout, layer, memory.items()))
+    if layout.table.prefix is not None:
+        # This ProxySQL does not know a variable that only DISK has: LOAD removed it from MEMORY,
+        # and no SAVE removes it from DISK.
+        return [
+            difference
+            for difference in differing_rows
+            if difference.key[0] not in NOT_PUBLISHED and is_settable(layout, difference)
+        ]
+    gone = (Difference(key, row, None) for key, row in layer.items() if key not in memory)
+    return [*differing_rows, *gone]
+
+
+def is_settable(layout: Layout, difference: Difference) -> bool:
+    """Return whether a statement can settle the difference of a variable.
+
+    No statement can if this version accepts neither of the two values.
+    """
+    texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
+    return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 
 
 def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, ...]:
@@ -119,10 +155,13 @@ def canonical_variable(name: str, value: object) -> str:
 def fold_users(layout: Layout, rows: Rows) -> Rows:
     """Return user rows with the two halves of a user joined, if their other columns agree.
 
-    RUNTIME always holds halves, as does MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0)
-    and (u, backend 0, frontend 1) mean the same as the row (u, 1, 1). Shape: keyed by (username,
-    backend); a joined user has the key (username, 1).
+    The rows of any other table are returned as they are. RUNTIME always holds halves, as does
+    MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0) and (u, backend 0, frontend 1) mean
+    the same as the row (u, 1, 1). Shape: keyed by (username, backend); a joined user has the key
+    (username, 1).
     """
+    if layout.table.role is not Role.USERS:
+        return rows
     backend, frontend = layout.index["backend"], layout.index["frontend"]
     folded: Rows = {}
     for key, row in rows.items():

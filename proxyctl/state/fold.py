@@ -87,9 +87,7 @@ def from_runtime(
 
     `drained` nodes are exported as MEMORY has them, and the servers of `shunned` as SHUNNED.
     """
-    is_users = "frontend" in layout.index
-    rows = fold_users(layout, runtime) if is_users else runtime
-    known = fold_users(layout, memory) if is_users else memory
+    rows, known = fold_users(layout, runtime), fold_users(layout, memory)
     if layout.name in ("mysql_servers", "pgsql_servers"):
         return _servers(layout, rows, known, topology.of_servers(layout), drained, shunned)
     image = runtime_image(layout, dict(known))
@@ -109,9 +107,9 @@ def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[
     """
     if layer is not Layer.RUNTIME:
         return ignored_rows(layout, rows)
-    known = fold_users(layout, memory) if "frontend" in layout.index else memory
-    live = fold_users(layout, rows) if "frontend" in layout.index else rows
-    return {key: text for key, text in ignored_rows(layout, known).items() if key not in live}
+    live = fold_users(layout, rows)
+    ignored = ignored_rows(layout, fold_users(layout, memory))
+    return {key: text for key, text in ignored.items() if key not in live}
 
 
 def _servers(
