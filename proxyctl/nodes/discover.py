@@ -10,10 +10,10 @@ from ipaddress import ip_address
 from proxyctl.catalog import Layout, Value
 from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import InstanceError, UsageError, counted
-from proxyctl.formats.yaml import quoted
 from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
+from proxyctl.interchange.yaml import quoted
 from proxyctl.state.row import DesiredRow, Key
 from proxyctl.state.servers import server_reader
 from proxyctl.state.topology import Family, MonitorSettings, Node, Topology

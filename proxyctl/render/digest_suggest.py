@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from proxyctl.catalog import Layout
 from proxyctl.errors import counted
-from proxyctl.formats.yaml import row_lines
+from proxyctl.interchange.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
 from proxyctl.state.row import ColumnValues

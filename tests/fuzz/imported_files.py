@@ -13,8 +13,8 @@ from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError, ExitCode
-from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
+from proxyctl.interchange.cnf_reader import read_cnf
+from proxyctl.interchange.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
 from tests.fuzz.target import Run, Target, files_like
 from tests.support.cli import proxyctl
 

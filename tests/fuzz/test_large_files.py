@@ -14,7 +14,7 @@ import pytest
 
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
-from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern
 
 pytestmark = pytest.mark.sweep

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.formats.exported import exported_text
+from proxyctl.interchange.write import exported_text
 from proxyctl.plan.change import DELETE
 from proxyctl.sandbox import AdminError, Sandbox
 from proxyctl.state.fold import Exported

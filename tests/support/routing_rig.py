@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import pymysql
 
 from proxyctl.catalog import Version, parse_version
-from proxyctl.formats.sql import write_script
+from proxyctl.interchange.sql import write_script
 from proxyctl.routing.special import before_rules
 from proxyctl.stats.read import as_usual
 from tests.support.build import layout, row

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, known_version
-from proxyctl.formats.imported import leave_out_administrators
 from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, needs, user_rows
+from proxyctl.interchange.import_cnf import leave_out_administrators
 from proxyctl.state.fold import Exported
 from tests.support.build import layout, row
 

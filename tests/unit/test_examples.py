@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.config.project import Project, load_project
 from proxyctl.config.sources import Sources
-from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.state.row import KEEP
 
 ROOT = Path(__file__).parents[2]

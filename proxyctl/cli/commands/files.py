@@ -19,10 +19,10 @@ from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.config.embedded import EmbeddedFile
-    from proxyctl.formats.imported import Imported
     from proxyctl.instance.authentication import Trust
     from proxyctl.instance.backend import Account
+    from proxyctl.interchange.embedded import EmbeddedFile
+    from proxyctl.interchange.import_cnf import Imported
     from proxyctl.state.fold import Exported
 
 
@@ -95,7 +95,7 @@ def render(
 ) -> int:
     """Write the rows that the files compile to."""
     from proxyctl.config.project import ConfigFiles
-    from proxyctl.formats.exported import exported_text
+    from proxyctl.interchange.write import exported_text
 
     check_out(out, secrets)
     parsed = ConfigFiles(files.sources())
@@ -127,7 +127,7 @@ def export(
 ) -> int:
     """Write the configuration of an instance as files."""
     from proxyctl.config.project import mistakes_in
-    from proxyctl.formats.exported import exported_text
+    from proxyctl.interchange.write import exported_text
     from proxyctl.plan.export import export_layer
 
     check_out(out, secrets)
@@ -175,7 +175,7 @@ def import_(
 ) -> int:
     """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""
     from proxyctl.config.project import mistakes_in
-    from proxyctl.formats.exported import exported_text
+    from proxyctl.interchange.write import exported_text
 
     check_out(out, secrets)
     version = proxysql_version
@@ -213,9 +213,9 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
     """
     from proxyctl.config.files import near_file
     from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
-    from proxyctl.formats.foreign import CNF, looks_like_yaml
-    from proxyctl.formats.imported import import_cnf
-    from proxyctl.formats.libconfig import Offset
+    from proxyctl.interchange.import_cnf import import_cnf
+    from proxyctl.interchange.libconfig import Offset
+    from proxyctl.interchange.not_a_cnf import CNF, looks_like_yaml
 
     try:
         text = read_bytes(cnf, limit=MAX_FILE).decode("utf-8", "surrogateescape")
@@ -237,9 +237,9 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
 
 def _embedded(text: str, path: str) -> EmbeddedFile:
     """Return the proxysql.cnf inside of a YAML file. Raises: ConfigError."""
-    from proxyctl.config.embedded import embedded_file
     from proxyctl.config.yaml import read_foreign_yaml
-    from proxyctl.formats.foreign import CNF, holds_cnf, sections_as_yaml, template_in
+    from proxyctl.interchange.embedded import embedded_file
+    from proxyctl.interchange.not_a_cnf import CNF, holds_cnf, sections_as_yaml, template_in
 
     try:
         documents = read_foreign_yaml(text, path)
@@ -274,8 +274,8 @@ def _users(
 ) -> Exported:
     """Return the accounts of a MySQL server as mysql_users. Raises: InstanceError."""
     from proxyctl.catalog import REFERENCE
-    from proxyctl.formats.imported import leave_out_administrators
     from proxyctl.instance.backend_accounts import exported_users
+    from proxyctl.interchange.import_cnf import leave_out_administrators
     from proxyctl.nodes.discover import members_in
 
     node = next(iter(members_in(server)), (server, 3306))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.formats.cnf_sections import (
+from proxyctl.interchange.cnf_sections import (
     MIN_INT,
     SECTION_OF_TABLE,
     SECTIONS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.formats.cnf_writer import write_cnf
+from proxyctl.interchange.cnf_reader import read_cnf
+from proxyctl.interchange.cnf_writer import write_cnf
 from proxyctl.state.fold import Exported
 from proxyctl.state.row import Row
 from tests.support.build import layout, row

@@ -24,15 +24,15 @@ from proxyctl.catalog.releases import CNF_BINDS_VALUES
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, runtime_text
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.formats.cnf_sections import (
+from proxyctl.interchange.cnf_sections import (
     SECTIONS,
     STARTUP_KEYS,
     VARIABLE_SECTIONS,
     WORDS,
     CnfSection,
 )
-from proxyctl.formats.foreign import refuse_placeholders, shell_placeholders
-from proxyctl.formats.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
+from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
+from proxyctl.interchange.not_a_cnf import refuse_placeholders, shell_placeholders
 from proxyctl.state.fold import Exported
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest

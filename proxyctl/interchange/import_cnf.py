@@ -11,9 +11,9 @@ from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import ConfigError, counted
-from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.formats.foreign import explained
-from proxyctl.formats.libconfig import WHOLE_FILE, Offset
+from proxyctl.interchange.cnf_reader import read_cnf
+from proxyctl.interchange.libconfig import WHOLE_FILE, Offset
+from proxyctl.interchange.not_a_cnf import explained
 from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
 from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows

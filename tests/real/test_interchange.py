@@ -13,9 +13,9 @@ import pytest
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
 from proxyctl.config.project import Sources, load_project
-from proxyctl.formats.cnf_reader import read_cnf
-from proxyctl.formats.cnf_writer import write_cnf
-from proxyctl.formats.sql import write_script
+from proxyctl.interchange.cnf_reader import read_cnf
+from proxyctl.interchange.cnf_writer import write_cnf
+from proxyctl.interchange.sql import write_script
 from proxyctl.state.cells import as_read
 from proxyctl.state.compare import canonical_variable
 from proxyctl.state.row import KEEP, DesiredRow, Row

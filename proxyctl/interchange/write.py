@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
-from proxyctl.formats.yaml import (
+from proxyctl.interchange.yaml import (
     Commented,
     EnvRef,
     VariableField,
@@ -76,11 +76,11 @@ def exported_text(
     notes = [f"not written: {name} ({value})" for name, value in exported.local.items()]
     notes += [f"not written: {name} (secret)" for name in exported.secrets]
     if form == "sql":
-        from proxyctl.formats.sql import write_script
+        from proxyctl.interchange.sql import write_script
 
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
         return write_script(tables, exported.variables, owned=owned, header=head)
-    from proxyctl.formats.cnf_writer import write_cnf
+    from proxyctl.interchange.cnf_writer import write_cnf
 
     notes += owned_words(owned or {})
     text, lost = write_cnf(tables, exported.variables, header=[*header, *notes])

@@ -9,8 +9,8 @@ import pytest
 from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
-from proxyctl.formats.exported import exported_text
-from proxyctl.formats.yaml import Commented, write_document
+from proxyctl.interchange.write import exported_text
+from proxyctl.interchange.yaml import Commented, write_document
 from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP

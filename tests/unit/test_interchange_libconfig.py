@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.errors import ConfigError
-from proxyctl.formats.libconfig import Setting, Type, parse
+from proxyctl.interchange.libconfig import Setting, Type, parse
 
 
 def value(text: str) -> object:

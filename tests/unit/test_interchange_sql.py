@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog.tables import create_table
 from proxyctl.errors import ProxyctlError
-from proxyctl.formats.sql import write_script
+from proxyctl.interchange.sql import write_script
 from proxyctl.state.row import DesiredTable, Glob, NumberRange, Row, Scope
 from tests.support.build import desired, layout, row
 

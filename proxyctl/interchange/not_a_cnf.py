@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
-from proxyctl.formats.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type
+from proxyctl.interchange.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
+from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type
 
 CNF = "proxysql.cnf"
 

@@ -6,11 +6,11 @@ from base64 import b64encode
 
 import pytest
 
-from proxyctl.config.embedded import EmbeddedFile, embedded_file
 from proxyctl.config.yaml import read_foreign_yaml
 from proxyctl.errors import ConfigError
-from proxyctl.formats.foreign import holds_cnf, looks_like_yaml
-from proxyctl.formats.imported import import_cnf
+from proxyctl.interchange.embedded import EmbeddedFile, embedded_file
+from proxyctl.interchange.import_cnf import import_cnf
+from proxyctl.interchange.not_a_cnf import holds_cnf, looks_like_yaml
 
 CNF = 'mysql_servers=( { address="a" hostgroup=0 } )\n'
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.yaml import read_yaml
-from proxyctl.formats.yaml import (
+from proxyctl.interchange.yaml import (
     quoted,
 )
 
