@@ -21,13 +21,6 @@ from proxyctl.config.variables import compile_variables
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
-from proxyctl.state.fold import (
-    Exported,
-    export_variables,
-    sorted_rows,
-    with_secrets,
-    without_references,
-)
 from proxyctl.state.row import (
     KEEP,
     Desired,
@@ -82,24 +75,6 @@ class Project:
 
         names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
         return Configuration(self.desired.version, tables, variables, names, place)
-
-    def exported(self, secrets: str) -> Exported:
-        """Return the desired rows as an export writes them.
-
-        `secrets`: the form of passwords: `hash`, `omit` or `clear`.
-        """
-        result = Exported(self.desired.version)
-        for name, table in self.desired.tables.items():
-            layout = result.layouts[name] = table.layout
-            if layout.table.prefix is not None:
-                variables = table.rows.values()
-                export_variables(result, variables, secrets, keeps_defaults=True, keeps_local=True)
-                continue
-            rows = sorted_rows(dict(table.rows))
-            if secrets != "clear":
-                rows = without_references(result, layout, rows)
-            result.tables[name] = with_secrets(result, layout, rows, secrets)
-        return result
 
 
 def places_in(tables: Mapping[str, DesiredTable]) -> PlaceFinder:

@@ -1,1 +1,1 @@
-"""Export and import: rows as YAML, as a SQL script, as a proxysql.cnf, and back from it."""
+"""Export and import: RUNTIME or files -> YAML, SQL and .cnf; a .cnf or accounts -> YAML."""

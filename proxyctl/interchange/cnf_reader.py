@@ -31,9 +31,9 @@ from proxyctl.interchange.cnf_sections import (
     WORDS,
     CnfSection,
 )
+from proxyctl.interchange.fold import Exported
 from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
 from proxyctl.interchange.not_a_cnf import refuse_placeholders, shell_placeholders
-from proxyctl.state.fold import Exported
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
-from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import ConfigError, counted
 from proxyctl.interchange.cnf_reader import read_cnf
+from proxyctl.interchange.fold import (
+    Exported,
+    environment_name,
+    export_variables,
+    leave_out_administrators,
+    with_secrets,
+)
 from proxyctl.interchange.libconfig import WHOLE_FILE, Offset
 from proxyctl.interchange.not_a_cnf import explained
-from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
 from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows
 
@@ -105,22 +110,3 @@ def _write_counts_for_checksums(exported: Exported) -> None:
             place = exported.places["variables", (count,)] = exported.places["variables", (name,)]
             text = f"when it is false, ProxySQL uses 0 for {count}; 0 is written instead"
             exported.warnings.append(f"{place}: {name}: {text}")
-
-
-def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:
-    """Leave out users with the name of an administrator. Changes: exported.
-
-    `variables`: may name administrators; the defaults of ProxySQL apply to absent ones.
-    """
-    layout = exported.layouts.get("mysql_users")
-    if layout is None:
-        return
-    logins: set[str] = set()
-    for name in ("admin-admin_credentials", "admin-stats_credentials"):
-        credentials = variables.get(name) or VARIABLES[name].default or ""
-        logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
-    reason = (
-        "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
-    )
-    keys = map(layout.key_of, exported.tables["mysql_users"])
-    exported.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
+from proxyctl.interchange.fold import Exported, environment_name, without_secrets
 from proxyctl.interchange.yaml import (
     Commented,
     EnvRef,
@@ -22,7 +23,6 @@ from proxyctl.interchange.yaml import (
     write_document,
 )
 from proxyctl.state.cells import as_read
-from proxyctl.state.fold import Exported, environment_name, without_secrets
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows, row_name
 from proxyctl.text import shown
 

@@ -1,4 +1,4 @@
-"""Read one layer of an instance for an export; `proxyctl.state.fold` turns its rows into files."""
+"""The rows that an export writes: of one layer of an instance, or of the files."""
 
 from __future__ import annotations
 
@@ -8,19 +8,39 @@ from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
-from proxyctl.plan.diff import ServerDiff, diff_table
-from proxyctl.state.compare import fold_users
-from proxyctl.state.fold import (
+from proxyctl.interchange.fold import (
     Exported,
     export_variables,
     from_runtime,
     passed_over,
     sorted_rows,
     with_secrets,
+    without_references,
 )
-from proxyctl.state.row import Layer, named_rows
+from proxyctl.plan.diff import ServerDiff, diff_table
+from proxyctl.state.compare import fold_users
+from proxyctl.state.row import Desired, Layer, named_rows
 from proxyctl.state.sql import quoted_name
 from proxyctl.state.topology import Topologies, Topology
+
+
+def exported_files(desired: Desired, secrets: str) -> Exported:
+    """Return the rows that the files compile to, as an export writes them.
+
+    `secrets`: the form of passwords: `hash`, `omit` or `clear`.
+    """
+    result = Exported(desired.version)
+    for name, table in desired.tables.items():
+        layout = result.layouts[name] = table.layout
+        if layout.table.prefix is not None:
+            variables = table.rows.values()
+            export_variables(result, variables, secrets, keeps_defaults=True, keeps_local=True)
+            continue
+        rows = sorted_rows(dict(table.rows))
+        if secrets != "clear":
+            rows = without_references(result, layout, rows)
+        result.tables[name] = with_secrets(result, layout, rows, secrets)
+    return result
 
 
 def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:

@@ -13,6 +13,7 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
+from proxyctl.interchange.fold import from_runtime
 from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import planned
 from proxyctl.plan.guards.shard_moves import section_of
@@ -23,7 +24,6 @@ from proxyctl.plan.secrets import hidden_row
 from proxyctl.snapshots.folder import history
 from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
 from proxyctl.state.compare import fold_users
-from proxyctl.state.fold import from_runtime
 from proxyctl.state.row import (
     SNAPSHOT,
     Desired,

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
+from proxyctl.interchange.fold import Exported
 from proxyctl.interchange.write import exported_text
 from proxyctl.plan.change import DELETE
 from proxyctl.sandbox import AdminError, Sandbox
-from proxyctl.state.fold import Exported
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import row_name
 from tests.property.states import (

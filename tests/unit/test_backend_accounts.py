@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, known_version
-from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, needs, user_rows
-from proxyctl.interchange.import_cnf import leave_out_administrators
-from proxyctl.state.fold import Exported
+from proxyctl.instance.backend_accounts import BackendAccount
+from proxyctl.interchange.fold import Exported, leave_out_administrators
+from proxyctl.interchange.import_users import chosen_accounts, needs, user_rows
 from tests.support.build import layout, row
 
 SHA2 = "$A$005$" + "\x01\x02abcdefghijklmnopqr" + "A" * 43

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_writer import write_cnf
-from proxyctl.state.fold import Exported
+from proxyctl.interchange.fold import Exported
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
 

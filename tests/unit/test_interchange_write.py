@@ -9,9 +9,9 @@ import pytest
 from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
+from proxyctl.interchange.fold import Exported, from_runtime, with_secrets
 from proxyctl.interchange.write import exported_text
 from proxyctl.interchange.yaml import Commented, write_document
-from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP
 from tests.support import build

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from proxyctl.instance.authentication import Trust
     from proxyctl.instance.backend import Account
     from proxyctl.interchange.embedded import EmbeddedFile
+    from proxyctl.interchange.fold import Exported
     from proxyctl.interchange.import_cnf import Imported
-    from proxyctl.state.fold import Exported
 
 
 RowFormat = Literal["yaml", "sql", "cnf"]
@@ -96,11 +96,12 @@ def render(
     """Write the rows that the files compile to."""
     from proxyctl.config.project import ConfigFiles
     from proxyctl.interchange.write import exported_text
+    from proxyctl.plan.export import exported_files
 
     check_out(out, secrets)
     parsed = ConfigFiles(files.sources())
     project = parsed.project(proxysql_version)
-    exported = project.exported(secrets)
+    exported = exported_files(project.desired, secrets)
     exported.is_for_version = (proxysql_version or parsed.version) is not None
     written = exported_text(exported, format, secrets, owned=project.desired.tables)
     emit(exported, written, secrets, out)
@@ -274,8 +275,8 @@ def _users(
 ) -> Exported:
     """Return the accounts of a MySQL server as mysql_users. Raises: InstanceError."""
     from proxyctl.catalog import REFERENCE
-    from proxyctl.instance.backend_accounts import exported_users
-    from proxyctl.interchange.import_cnf import leave_out_administrators
+    from proxyctl.interchange.fold import leave_out_administrators
+    from proxyctl.interchange.import_users import exported_users
     from proxyctl.nodes.discover import members_in
 
     node = next(iter(members_in(server)), (server, 3306))

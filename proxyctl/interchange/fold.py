@@ -1,4 +1,4 @@
-"""Turn a layer of an instance into configuration rows, which `export` writes. Pure.
+"""Turn a layer of an instance into configuration rows, which `export` writes.
 
 RUNTIME is not configuration: users are split into halves, inactive rows are missing, the monitor
 has moved nodes, texts are normalised. A MEMORY row that explains a RUNTIME row, or its absence, is
@@ -272,3 +272,22 @@ def export_variables(
 def environment_name(variable: str) -> str:
     """Return the environment variable that an export proposes for a secret."""
     return variable.upper().replace("-", "_")
+
+
+def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:
+    """Leave out users with the name of an administrator. Changes: exported.
+
+    `variables`: may name administrators; the defaults of ProxySQL apply to absent ones.
+    """
+    layout = exported.layouts.get("mysql_users")
+    if layout is None:
+        return
+    logins: set[str] = set()
+    for name in ("admin-admin_credentials", "admin-stats_credentials"):
+        credentials = variables.get(name) or VARIABLES[name].default or ""
+        logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
+    reason = (
+        "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
+    )
+    keys = map(layout.key_of, exported.tables["mysql_users"])
+    exported.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})

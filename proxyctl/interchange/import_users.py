@@ -1,0 +1,150 @@
+"""The accounts of a MySQL or MariaDB server -> the users that `import --users-from` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
+from proxyctl.instance.backend import Account
+from proxyctl.instance.backend_accounts import BackendAccount, read_backend_users
+from proxyctl.interchange.fold import Exported
+from proxyctl.state.passwords import is_hash
+from proxyctl.state.row import Row
+from proxyctl.state.topology import Node
+
+_SYSTEM = frozenset(
+    ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys", "percona.telemetry", "PUBLIC"]
+)
+
+_PLUGINS = frozenset(["", "mysql_native_password", "caching_sha2_password"])
+
+_SHA2_SINCE = Version(2, 6, 0)
+
+
+def chosen_accounts(
+    accounts: Iterable[BackendAccount], version: Version
+) -> tuple[list[BackendAccount], list[str]]:
+    """Return one account per user name, and the reasons why accounts are left out.
+
+    ProxySQL's users have no host: accounts with the same name become one user if their passwords
+    agree.
+    """
+    by_user: dict[str, list[BackendAccount]] = {}
+    left_out: list[str] = []
+    for account in accounts:
+        reason = _left_out_reason(account, version)
+        if reason is None:
+            by_user.setdefault(account.user, []).append(account)
+        elif reason:
+            left_out.append(f"{account.name} is left out: {reason}")
+    chosen: list[BackendAccount] = []
+    for user, namesakes in by_user.items():
+        if len({account.password for account in namesakes}) > 1:
+            names = ", ".join(account.host for account in namesakes)
+            left_out.append(f"{user} is left out: its password differs at each of {names}")
+        else:
+            chosen.append(namesakes[0])
+    return sorted(chosen, key=lambda account: account.user), left_out
+
+
+def _left_out_reason(account: BackendAccount, version: Version) -> str | None:
+    """Return why an account becomes no user; None if it does, '' if no one expects it to."""
+    if account.user in _SYSTEM or account.is_role:
+        return ""
+    if not account.user:
+        return "the account has no name"
+    if account.privileges:
+        return f"it is an administrator ({', '.join(account.privileges)})"
+    if account.is_locked:
+        return "it is locked"
+    if account.plugin not in _PLUGINS:
+        return f"ProxySQL cannot log in by {account.plugin}"
+    if account.plugin == "caching_sha2_password" and version < _SHA2_SINCE:
+        return "ProxySQL knows caching_sha2_password from 2.6.0 on"
+    if account.password and not is_hash(account.password):
+        return "ProxySQL does not support the hash of its password"
+    return None
+
+
+def exported_users(
+    node: Node, account: Account, *, version: Version, default_hostgroup: int
+) -> Exported:
+    """Return the accounts of a server as users, with warnings.
+
+    A warning names each account left out, and others the accounts that need more than a user.
+    Raises: InstanceError.
+    """
+    layout = layout_of(TABLES["mysql_users"], version)
+    accounts = read_backend_users(node, account)
+    chosen, left_out = chosen_accounts(accounts, version)
+    users = {one.user for one in chosen}
+    imported = [
+        one for one in accounts if one.user in users and _left_out_reason(one, version) is None
+    ]
+    exported = Exported(version, warnings=[*left_out, *needs(imported)])
+    exported.layouts["mysql_users"] = layout
+    exported.tables["mysql_users"] = [*user_rows(layout, chosen, default_hostgroup)]
+    return exported
+
+
+_SERVERS = "`use_ssl: true` at the servers of their hostgroups"
+
+_NEEDS = {
+    "ANY": (
+        f"REQUIRE SSL: ProxySQL needs {_SERVERS}, or they refuse it; `use_ssl: true` at the user"
+        " makes clients use TLS, too"
+    ),
+    "X509": (
+        f"REQUIRE X509: ProxySQL needs {_SERVERS} and a client certificate of its own"
+        " (mysql_servers_ssl_params, or mysql-ssl_p2s_cert and mysql-ssl_p2s_key)"
+    ),
+    "SPECIFIED": (
+        f"REQUIRE ISSUER, SUBJECT or CIPHER: ProxySQL needs {_SERVERS}, and there the certificate"
+        " or cipher that the account names (mysql_servers_ssl_params, or mysql-ssl_p2s_*)"
+    ),
+}
+"""By ssl_type: what the server requires of a connection, whether a client or ProxySQL opens it."""
+
+
+def needs(accounts: Sequence[BackendAccount]) -> Iterator[str]:
+    """Yield what else has to be done so that these accounts work, or are safe, as users.
+
+    Each text names all accounts that it concerns: no other output does.
+    """
+    for ssl_type, text in _NEEDS.items():
+        names = [account.name for account in accounts if account.ssl_type == ssl_type]
+        if names:
+            yield f"{', '.join(names)}: {text}"
+    names = [account.name for account in accounts if not account.password]
+    if names:
+        yield (
+            f"{', '.join(names)}: no password: anybody who reaches ProxySQL can log in, from any"
+            " host; set one at the server, and import again"
+        )
+
+
+def user_rows(
+    layout: Layout, accounts: Iterable[BackendAccount], default_hostgroup: int
+) -> list[Row]:
+    """Return a row of mysql_users for each account, with ProxySQL's defaults for the rest."""
+    return [
+        _row(
+            layout,
+            {
+                "username": account.user,
+                "password": account.password,
+                "default_hostgroup": default_hostgroup,
+            },
+        )
+        for account in accounts
+    ]
+
+
+def _row(layout: Layout, values: Mapping[str, Value]) -> Row:
+    return tuple(
+        values.get(
+            column.name,
+            "" if column.notnull and column.default is None else column.default,
+        )
+        for column in layout.columns
+    )
