@@ -8,6 +8,7 @@ their table.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from proxyctl.catalog import (
     REFERENCE,
@@ -31,7 +32,7 @@ from proxyctl.interchange.cnf_sections import (
     WORDS,
     CnfSection,
 )
-from proxyctl.interchange.fold import Exported
+from proxyctl.interchange.content import FileContent
 from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
 from proxyctl.interchange.not_a_cnf import refuse_placeholders, shell_placeholders
 from proxyctl.state.row import Key, Row
@@ -41,29 +42,37 @@ _NEAR = 0.85
 """The least similarity of a suggested word."""
 
 
+class CnfContent(NamedTuple):
+    """What ProxySQL makes of a proxysql.cnf."""
+
+    content: FileContent
+    """Its warnings report everything that ProxySQL leaves out or changes."""
+    stays: tuple[str, ...]
+    """The keys that ProxySQL reads from the file at every start."""
+
+
 def read_cnf(
     text: str, path: str, *, version: Version | None = None, offset: Offset = WHOLE_FILE
-) -> tuple[Exported, list[str]]:
-    """Return the configuration that ProxySQL makes of the file, and the keys of every start.
+) -> CnfContent:
+    """Return the configuration that ProxySQL makes of the file.
 
     Bytes that are not UTF-8 are surrogate escapes. Tables and variables hold passwords as the file
-    does; warnings and errors hold none. Keys of every start: those that ProxySQL reads from the
-    file at each start. `version`: of the ProxySQL that reads the file, by default of the ProxySQL
-    that wrote it, if the file has its version. `offset`: of a text inside of a file. Raises:
-    ConfigError for a file that keeps ProxySQL from starting, and for a template.
+    does; warnings and errors hold none. `version`: of the ProxySQL that reads the file, by default
+    of the ProxySQL that wrote it, if the file has its version. `offset`: of a text inside of a
+    file. Raises: ConfigError for a file that keeps ProxySQL from starting, and for a template.
     """
     root = parse(text, path, offset)
     refuse_placeholders(root, text)
     named = version or _writer(root)
-    reader = _CnfReader(Exported(named or REFERENCE, is_for_version=named is not None))
+    reader = _CnfReader(FileContent(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
     for place, key in shell_placeholders(root):
-        reader.exported.warnings.append(
+        reader.content.warnings.append(
             f"{_line(place)}: {key}: it holds a `${{NAME}}`, which ProxySQL takes as it is: import"
             " the file in which a script has put the value"
         )
-    return reader.exported, reader.stays
+    return CnfContent(reader.content, tuple(reader.stays))
 
 
 def _writer(root: Setting) -> Version | None:
@@ -81,15 +90,15 @@ def _line(place: CnfPlace) -> str:
 
 
 class _CnfReader:
-    def __init__(self, exported: Exported) -> None:
-        self.exported = exported
+    def __init__(self, content: FileContent) -> None:
+        self.content = content
         self.stays: list[str] = []
-        self._version = exported.version
-        self._binds_values = exported.version.has(CNF_BINDS_VALUES)
+        self._version = content.version
+        self._binds_values = content.version.has(CNF_BINDS_VALUES)
         self._nearest = Nearest(_NEAR)
 
     def _note(self, place: CnfPlace, name: str, text: str) -> None:
-        self.exported.warnings.append(f"{_line(place)}: {name}: {text}")
+        self.content.warnings.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:
         """Return `; did you mean threads?`, or an empty text."""
@@ -131,10 +140,10 @@ class _CnfReader:
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
             name = prefix + (key.removeprefix(prefix) if self._binds_values else key)
-            self.exported.places["variables", (name,)] = _line(item.place)
+            self.content.places["variables", (name,)] = _line(item.place)
             value = self._variable(name, item)
             if value is not None:
-                self.exported.variables[name] = value
+                self.content.variables[name] = value
 
     def _variable(self, name: str, setting: Setting) -> str | None:
         """Return the value that ProxySQL uses; None if it keeps its default."""
@@ -192,21 +201,21 @@ class _CnfReader:
             if lost := self._lost_column(section, cells):
                 text = f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a quote"
                 self._note(entry.place, section.name, f"{words}: {lost}: {text} there")
-                self.exported.places[layout.name, key] = _line(entry.place)
+                self.content.places[layout.name, key] = _line(entry.place)
                 continue
             for unique in (layout.table.key, *layout.table.unique):
                 claim = (unique, tuple(cells[name] for name in unique))
                 other = holders.get(claim)
                 if other in rows:
-                    first = self.exported.places[layout.name, other]
+                    first = self.content.places[layout.name, other]
                     self._note(entry.place, section.name, f"{words}: replaces the entry at {first}")
                     del rows[other]
                 holders[claim] = key
             rows[key] = row
-            self.exported.places[layout.name, key] = _line(entry.place)
+            self.content.places[layout.name, key] = _line(entry.place)
         if rows:
-            self.exported.layouts[layout.name] = layout
-            self.exported.tables[layout.name] = list(rows.values())
+            self.content.layouts[layout.name] = layout
+            self.content.tables[layout.name] = list(rows.values())
 
     def _lost_column(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
         """Return the column whose quote breaks the row: ProxySQL pastes text between quotes."""

@@ -1,4 +1,4 @@
-"""A proxysql.cnf -> the rows and variables that `import` writes, and its remarks."""
+"""A proxysql.cnf, or a YAML file that holds one -> what `import` writes, and its remarks."""
 
 from __future__ import annotations
 
@@ -9,104 +9,164 @@ from typing import cast
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
-from proxyctl.errors import ConfigError, counted
-from proxyctl.interchange.cnf_reader import read_cnf
-from proxyctl.interchange.fold import (
-    Exported,
-    environment_name,
-    export_variables,
-    leave_out_administrators,
-    with_secrets,
-)
+from proxyctl.config.files import near_file
+from proxyctl.config.project import mistakes_in
+from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
+from proxyctl.config.yaml import read_foreign_yaml
+from proxyctl.errors import ConfigError, ProxyctlError, UsageError, counted
+from proxyctl.interchange.cnf_reader import CnfContent, read_cnf
+from proxyctl.interchange.content import FileContent, add_variables, leave_out_administrators
+from proxyctl.interchange.embedded import EmbeddedFile, embedded_file
 from proxyctl.interchange.libconfig import WHOLE_FILE, Offset
-from proxyctl.interchange.not_a_cnf import explained
+from proxyctl.interchange.not_a_cnf import (
+    CNF,
+    explained,
+    holds_cnf,
+    looks_like_yaml,
+    sections_as_yaml,
+    template_in,
+)
+from proxyctl.interchange.secrets import environment_name, with_secrets
+from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows
 
 
 @dataclass(frozen=True)
-class Imported:
-    """The content of a proxysql.cnf. `stays`: keys that every start of ProxySQL reads from it."""
+class ImportedCnf:
+    """A proxysql.cnf as a file of this project."""
 
-    exported: Exported
-    stays: tuple[str, ...]
+    path: str
+    """The file that was read."""
+    cnf: CnfContent
+    file: WrittenFile
+    beginning: str | None
+    """The place where the proxysql.cnf begins in a YAML file around it."""
 
-    def remarks(self, written: str, *, source: str, out: str) -> Iterator[str]:
+    def remarks(self, out: str) -> Iterator[str]:
         """Yield the last remarks: secrets that are comments, keys that stay, the number of losses.
 
-        `written`: the text for `out`, made from `source`.
+        `out`: what the user calls the written file.
         """
-        exported = self.exported
-        lines = written.split("\n")
-        if exported.secrets:
+        content, lines = self.cnf.content, self.file.text.split("\n")
+        if content.secrets:
             key = "# variables:"
             too = f", also in line {lines.index(key) + 1}" if key in lines else ""
             yield f"secrets are comments in {out}: set the variable, remove the `#`{too}"
-        for name in exported.secrets:
-            place = exported.places["variables", (name,)]
+        for name in content.secrets:
+            place = content.places["variables", (name,)]
             start = f"  # {name}: "
             number = next(n for n, line in enumerate(lines, 1) if line.startswith(start))
             yield f"  {place}: {name}: line {number} takes {environment_name(name)}"
-        if self.stays:
-            stays = ", ".join(self.stays)
-            yield f"stays in {source}, where ProxySQL reads it at every start: {stays}"
-        if count := len(exported.warnings):
+        if self.cnf.stays:
+            stays = ", ".join(self.cnf.stays)
+            yield f"stays in {self.path}, where ProxySQL reads it at every start: {stays}"
+        if count := len(self.file.warnings):
             yield f"import left out or changed {counted(count, 'thing')}: see the warnings above"
 
 
-def import_cnf(
+def import_cnf(path: str, *, version: Version | None, secrets: str) -> ImportedCnf:
+    """Convert a proxysql.cnf, which may be a text inside of the file.
+
+    `version`: by default the version that the file names. `secrets`: the form of passwords: `hash`,
+    `omit` or `clear`. Raises: UsageError, ProxyctlError for a file that cannot be read,
+    ConfigError for a file that keeps ProxySQL from starting, and for another file.
+    """
+    if path.endswith(".sql"):
+        raise UsageError(
+            f"{path}: import reads a proxysql.cnf, not SQL",
+            fix="run the script at a ProxySQL, or at `proxyctl sandbox`, and then export that",
+        )
+    try:
+        text = read_bytes(path, limit=MAX_FILE).decode("utf-8", "surrogateescape")
+    except UnreadableError as error:
+        raise ProxyctlError(f"{path}: {error}", fix=error.fix or near_file(path)) from error
+    beginning = None
+    try:
+        cnf = cnf_content(text, path, version=version, secrets=secrets)
+    except ConfigError:
+        if not looks_like_yaml(text, path):
+            raise
+        embedded = _embedded(text, path)
+        place, offset = f"{path} (text of line {embedded.line})", None
+        if embedded.is_literal:
+            place, offset = path, Offset(embedded.line - 1, embedded.indent)
+        cnf = cnf_content(embedded.text, place, version=version, secrets=secrets, offset=offset)
+        beginning = f"{path}:{embedded.line}:{embedded.column}"
+    content = cnf.content
+    file = written_file(
+        content, "yaml", secrets, check=lambda text: mistakes_in(text, content.version)
+    )
+    return ImportedCnf(path, cnf, file, beginning)
+
+
+def _embedded(text: str, path: str) -> EmbeddedFile:
+    """Return the proxysql.cnf inside of a YAML file. Raises: ConfigError."""
+    try:
+        documents = read_foreign_yaml(text, path)
+    except ConfigError as error:
+        answer = template_in(text, path)
+        raise ConfigError([answer]) if answer is not None else error from error
+    for document in documents:
+        answer = sections_as_yaml(document.root, path)
+        if answer is not None:
+            raise ConfigError([answer])
+    return embedded_file(documents, text, holds_cnf, name=CNF)
+
+
+def cnf_content(
     text: str,
     path: str,
     *,
     version: Version | None,
     secrets: str,
     offset: Offset | None = WHOLE_FILE,
-) -> Imported:
-    """Return the content of a file, with a warning for everything left out or changed.
+) -> CnfContent:
+    """Return the content of a proxysql.cnf, with a warning for everything left out or changed.
 
-    `version`: by default the version that the file names. `secrets`: the form of passwords: `hash`,
-    `omit` or `clear`. `offset`: of a text inside of a file; None if its lines are not lines of the
-    file. Raises: ConfigError for a file that keeps ProxySQL from starting, and for another file.
+    `version`, `secrets`: as for `import_cnf`. `offset`: of a text inside of a file; None if its
+    lines are not lines of the file. Raises: ConfigError.
     """
     try:
-        exported, stays = read_cnf(text, path, version=version, offset=offset or WHOLE_FILE)
+        cnf = read_cnf(text, path, version=version, offset=offset or WHOLE_FILE)
     except ConfigError as error:
         raise explained(error, text, offset) from error
-    for name, layout in exported.layouts.items():
-        rows = exported.tables[name]
-        exported.tables[name] = with_secrets(exported, layout, rows, secrets)
+    content = cnf.content
+    for name, layout in content.layouts.items():
+        rows = content.tables[name]
+        content.tables[name] = with_secrets(content, layout, rows, secrets)
         known = {layout.key_of(row): cast(Row, row) for row in rows}
-        exported.leave_out(name, ignored_rows(layout, known))
-    leave_out_administrators(exported, exported.variables)
-    _write_counts_for_checksums(exported)
-    _complete_charset_pair(exported)
-    variables, exported.variables = exported.variables, {}
-    export_variables(exported, variables.items(), secrets, keeps_defaults=True)
-    return Imported(exported, tuple(stays))
+        content.leave_out(name, ignored_rows(layout, known))
+    leave_out_administrators(content, content.variables)
+    _write_counts_for_checksums(content)
+    _complete_charset_pair(content)
+    variables, content.variables = content.variables, {}
+    add_variables(content, variables.items(), secrets, keeps_defaults=True)
+    return cnf
 
 
-def _complete_charset_pair(exported: Exported) -> None:
+def _complete_charset_pair(content: FileContent) -> None:
     """Add the collation of a character set, or the reverse, as ProxySQL does when it starts.
 
-    Changes: exported.
+    Changes: content.
     """
     pairs = ((CHARSET, COLLATION, default_collation), (COLLATION, CHARSET, charset_of))
     for known, derived, derive in pairs:
-        text = derive(exported.variables[known]) if known in exported.variables else None
-        if text is not None and derived not in exported.variables:
-            exported.variables[derived] = text
-            exported.places["variables", (derived,)] = exported.places["variables", (known,)]
+        text = derive(content.variables[known]) if known in content.variables else None
+        if text is not None and derived not in content.variables:
+            content.variables[derived] = text
+            content.places["variables", (derived,)] = content.places["variables", (known,)]
 
 
-def _write_counts_for_checksums(exported: Exported) -> None:
+def _write_counts_for_checksums(content: FileContent) -> None:
     """Replace a checksum that is off by its count 0, which ProxySQL then uses.
 
-    Changes: exported.
+    Changes: content.
     """
     for name, count in DIFFS_BY_CHECKSUM.items():
-        if exported.variables.get(name) == "false":
-            del exported.variables[name]
-            exported.variables[count] = "0"
-            place = exported.places["variables", (count,)] = exported.places["variables", (name,)]
+        if content.variables.get(name) == "false":
+            del content.variables[name]
+            content.variables[count] = "0"
+            place = content.places["variables", (count,)] = content.places["variables", (name,)]
             text = f"when it is false, ProxySQL uses 0 for {count}; 0 is written instead"
-            exported.warnings.append(f"{place}: {name}: {text}")
+            content.warnings.append(f"{place}: {name}: {text}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
+from proxyctl.catalog import REFERENCE, TABLES, Layout, Value, Version, layout_of
+from proxyctl.config.project import mistakes_in
 from proxyctl.instance.backend import Account
 from proxyctl.instance.backend_accounts import BackendAccount, read_backend_users
-from proxyctl.interchange.fold import Exported
+from proxyctl.interchange.content import FileContent, leave_out_administrators
+from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.state.passwords import is_hash
 from proxyctl.state.row import Row
 from proxyctl.state.topology import Node
@@ -19,6 +21,34 @@ _SYSTEM = frozenset(
 _PLUGINS = frozenset(["", "mysql_native_password", "caching_sha2_password"])
 
 _SHA2_SINCE = Version(2, 6, 0)
+
+
+def import_users(
+    node: Node, account: Account, secrets: str, *, version: Version | None, default_hostgroup: int
+) -> WrittenFile:
+    """Convert the accounts of a server to users of ProxySQL.
+
+    A warning names each account left out, and others the accounts that need more than a user.
+    `secrets`: the form of passwords: `hash`, `omit` or `clear`. `version`: of the ProxySQL, by
+    default the reference. Raises: InstanceError.
+    """
+    content = FileContent(version or REFERENCE, is_for_version=version is not None)
+    layout = layout_of(TABLES["mysql_users"], content.version)
+    accounts = read_backend_users(node, account)
+    chosen, left_out = chosen_accounts(accounts, content.version)
+    users = {one.user for one in chosen}
+    imported = [
+        one
+        for one in accounts
+        if one.user in users and _left_out_reason(one, content.version) is None
+    ]
+    content.warnings += [*left_out, *needs(imported)]
+    content.layouts[layout.name] = layout
+    content.tables[layout.name] = [*user_rows(layout, chosen, default_hostgroup)]
+    leave_out_administrators(content, {})
+    return written_file(
+        content, "yaml", secrets, check=lambda text: mistakes_in(text, content.version)
+    )
 
 
 def chosen_accounts(
@@ -64,27 +94,6 @@ def _left_out_reason(account: BackendAccount, version: Version) -> str | None:
     if account.password and not is_hash(account.password):
         return "ProxySQL does not support the hash of its password"
     return None
-
-
-def exported_users(
-    node: Node, account: Account, *, version: Version, default_hostgroup: int
-) -> Exported:
-    """Return the accounts of a server as users, with warnings.
-
-    A warning names each account left out, and others the accounts that need more than a user.
-    Raises: InstanceError.
-    """
-    layout = layout_of(TABLES["mysql_users"], version)
-    accounts = read_backend_users(node, account)
-    chosen, left_out = chosen_accounts(accounts, version)
-    users = {one.user for one in chosen}
-    imported = [
-        one for one in accounts if one.user in users and _left_out_reason(one, version) is None
-    ]
-    exported = Exported(version, warnings=[*left_out, *needs(imported)])
-    exported.layouts["mysql_users"] = layout
-    exported.tables["mysql_users"] = [*user_rows(layout, chosen, default_hostgroup)]
-    return exported
 
 
 _SERVERS = "`use_ssl: true` at the servers of their hostgroups"

@@ -8,11 +8,15 @@ warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
-from proxyctl.interchange.fold import Exported, environment_name, without_secrets
+from proxyctl.interchange.cnf_writer import write_cnf
+from proxyctl.interchange.content import FileContent
+from proxyctl.interchange.secrets import environment_name, without_secrets
+from proxyctl.interchange.sql import write_script
 from proxyctl.interchange.yaml import (
     Commented,
     EnvRef,
@@ -29,7 +33,7 @@ from proxyctl.text import shown
 TextChecker = Callable[[str], Sequence[Mistake]]
 """Returns the mistakes in the text of a file."""
 
-Tables = Mapping[str, tuple[Layout, list[DesiredRow]]]
+Tables = dict[str, tuple[Layout, list[DesiredRow]]]
 
 _RENDERED = (
     "compiled from files. Nothing here looks at the instance first, keeps nodes where they are or",
@@ -37,55 +41,53 @@ _RENDERED = (
 )
 
 
-def exported_text(
-    exported: Exported,
+@dataclass(frozen=True)
+class WrittenFile:
+    """The text of a file to write."""
+
+    text: str
+    warnings: tuple[str, ...]
+    """What the file leaves out or holds in another form, and what does not work in ProxySQL."""
+
+
+def written_file(
+    content: FileContent,
     form: str,
     secrets: str,
     *,
     header: Sequence[str] = (),
     owned: Mapping[str, DesiredTable] | None = None,
     check: TextChecker | None = None,
-) -> str:
-    """Return the text in the form `yaml`, `sql` or `cnf`.
+) -> WrittenFile:
+    """Return the file in the form `yaml`, `sql` or `cnf`.
 
     `secrets`: with `omit` no form holds a password. `owned`: the tables of the files, with the part
     that they own. `check`: for rows of an instance or a .cnf; rows and variables that it refuses
-    become comments. Changes: exported.
+    become comments. Changes: content.
     """
-    shows = secrets != "omit"
-    tables: Tables = {
-        name: (layout := exported.layouts[name], rows if shows else without_secrets(layout, rows))
-        for name, rows in exported.tables.items()
-    }
-    tables = {
-        name: (layout, _without_reserved(exported, layout, rows))
-        for name, (layout, rows) in tables.items()
-    }
+    tables: Tables = {}
+    for name, all_rows in content.tables.items():
+        layout = content.layouts[name]
+        rows = without_secrets(layout, all_rows) if secrets == "omit" else all_rows
+        tables[name] = (layout, _without_reserved(content, layout, rows))
     # Decided with the rows that our files refuse, because ProxySQL uses them.
-    dead = _dead_fast_routing(_written(exported, tables))
-    exported.warnings += dead
-    if form == "yaml" and check is not None:
-        tables = {
-            name: (layout, _rows_as_read(exported, layout, rows))
-            for name, (layout, rows) in tables.items()
-        }
-        _leave_out_refused(exported, tables, check)
+    dead = _dead_fast_routing(_written(content, tables))
+    content.warnings += dead
+    notes = [f"not written: {name} ({value})" for name, value in content.local.items()]
+    notes += [f"not written: {name} (secret)" for name in content.secrets]
     if form == "yaml":
-        text = _yaml(exported, tables, header, keeps_alive=not dead)
-        return text + manage_section(owned or {}, tables)
-    notes = [f"not written: {name} ({value})" for name, value in exported.local.items()]
-    notes += [f"not written: {name} (secret)" for name in exported.secrets]
-    if form == "sql":
-        from proxyctl.interchange.sql import write_script
-
+        if check is not None:
+            tables = _accepted(content, tables, check)
+        text = _yaml(content, tables, header, keeps_alive=not dead)
+        text += manage_section(owned or {}, tables)
+    elif form == "sql":
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
-        return write_script(tables, exported.variables, owned=owned, header=head)
-    from proxyctl.interchange.cnf_writer import write_cnf
-
-    notes += owned_words(owned or {})
-    text, lost = write_cnf(tables, exported.variables, header=[*header, *notes])
-    exported.warnings += [f"not in the .cnf: {note}" for note in lost]
-    return text
+        text = write_script(tables, content.variables, owned=owned, header=head)
+    else:
+        head = [*header, *notes, *owned_words(owned or {})]
+        text, lost = write_cnf(tables, content.variables, header=head)
+        content.warnings += [f"not in the .cnf: {note}" for note in lost]
+    return WrittenFile(text, tuple(content.warnings))
 
 
 def _dead_fast_routing(tables: Tables) -> list[str]:
@@ -103,11 +105,11 @@ def _dead_fast_routing(tables: Tables) -> list[str]:
 # YAML -------------------------------------------------------------------------------------------
 
 
-def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
-    """Return the file, with refused rows and variables as comments. Changes: exported.warnings."""
-    sections = _written(exported, tables)
+def _yaml(content: FileContent, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
+    """Return the file, with refused rows and variables as comments. Changes: content.warnings."""
+    sections = _written(content, tables)
     remarks: dict[str, list[str]] = {}
-    for name, reasons in exported.left_out.items():
+    for name, reasons in content.left_out.items():
         layout, rows = tables[name]
         by_reason: dict[str, list[DesiredRow]] = {}
         for row in rows:
@@ -118,17 +120,17 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
                 [f"left out: {reason}", *row_lines(layout, refused)]
             )
             text = f"left out (see the comment in the file): {reason}"
-            if not exported.places and name in sections:
+            if not content.places and name in sections:
                 text += "; a plan of this file deletes it"
-            _warn(exported, name, [layout.key_of(row) for row in refused], text)
-    for name, reason in exported.refused.items():
-        place = exported.places.get(("variables", (name,)))
+            _warn(content, name, [layout.key_of(row) for row in refused], text)
+    for name, reason in content.refused.items():
+        place = content.places.get(("variables", (name,)))
         start = f"{place}: {name}" if place else name
-        exported.warnings.append(f"{start}: left out (see the comment in the file): {reason}")
+        content.warnings.append(f"{start}: left out (see the comment in the file): {reason}")
     text, _ = write_document(
         sections,
-        dict(sorted(_variables(exported).items())),
-        version=exported.version if exported.is_for_version else None,
+        dict(sorted(_variables(content).items())),
+        version=content.version if content.is_for_version else None,
         header=header,
         remarks=remarks,
         keeps_fast_routing_alive=keeps_alive,
@@ -136,40 +138,40 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
     return text
 
 
-def _variables(exported: Exported) -> dict[str, VariableField]:
-    fields: dict[str, VariableField] = {**exported.variables}
-    for name, reason in exported.refused.items():
-        fields[name] = Commented(exported.variables[name], f"left out: {reason}")
-    for name, value in exported.local.items():
+def _variables(content: FileContent) -> dict[str, VariableField]:
+    fields: dict[str, VariableField] = {**content.variables}
+    for name, reason in content.refused.items():
+        fields[name] = Commented(content.variables[name], f"left out: {reason}")
+    for name, value in content.local.items():
         fields[name] = Commented(value, "takes effect at a restart, or is local")
-    for name in exported.secrets:
+    for name in content.secrets:
         fields[name] = Commented(EnvRef(environment_name(name)), "secret")
     return fields
 
 
-def _written(exported: Exported, tables: Tables) -> dict[str, tuple[Layout, list[DesiredRow]]]:
+def _written(content: FileContent, tables: Tables) -> Tables:
     """Return the tables without the rows that are left out.
 
     A table that loses all its rows is left out too: an empty section would delete the rows.
     """
-    written: dict[str, tuple[Layout, list[DesiredRow]]] = {}
+    written: Tables = {}
     for name, (layout, rows) in tables.items():
-        left_out = exported.left_out.get(name)
+        left_out = content.left_out.get(name)
         kept = [row for row in rows if layout.key_of(row) not in left_out] if left_out else rows
         if kept or not rows:
             written[name] = (layout, kept)
     return written
 
 
-def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> None:
-    """Warn once for all rows, or per row at its place in a file. Changes: exported.warnings."""
-    if exported.places:
-        exported.warnings += [
-            f"{exported.places[table, key]}: {row_name(table, key)}: {text}" for key in keys
+def _warn(content: FileContent, table: str, keys: Sequence[Key], text: str) -> None:
+    """Warn once for all rows, or per row at its place in a file. Changes: content.warnings."""
+    if content.places:
+        content.warnings += [
+            f"{content.places[table, key]}: {row_name(table, key)}: {text}" for key in keys
         ]
         return
     names = list(dict.fromkeys(row_name(table, key) for key in keys))
-    exported.warnings.append(f"{listed_rows(names)}: {text}")
+    content.warnings.append(f"{listed_rows(names)}: {text}")
 
 
 # Values that our files refuse -------------------------------------------------------------------
@@ -178,23 +180,28 @@ _MOST_CHECKED = 20_000
 """Only `validate` checks a larger table: reading it as YAML takes longer than the export."""
 
 
-def _leave_out_refused(exported: Exported, tables: Tables, check: TextChecker) -> None:
-    """Leave out the rows and variables that the check refuses.
+def _accepted(content: FileContent, tables: Tables, check: TextChecker) -> Tables:
+    """Return the tables as our files can hold them; what the check still refuses is left out.
 
-    Changes: exported.left_out, exported.refused.
+    Changes: content.
     """
+    tables = {
+        name: (layout, _rows_as_read(content, layout, rows))
+        for name, (layout, rows) in tables.items()
+    }
     small = {name: table for name, table in tables.items() if len(table[1]) <= _MOST_CHECKED}
-    sections = _written(exported, small)
-    text, places = write_document(sections, exported.variables)
+    sections = _written(content, small)
+    text, places = write_document(sections, content.variables)
     for mistake in check(text):
         section, item = places.get(mistake.line, ("", 0))
         if isinstance(item, str):
-            exported.refused.setdefault(item, _reason(mistake))
+            content.refused.setdefault(item, _reason(mistake))
         elif section:
             layout, rows = sections[section]
-            exported.leave_out(section, {layout.key_of(rows[item]): _reason(mistake)})
+            content.leave_out(section, {layout.key_of(rows[item]): _reason(mistake)})
         else:
-            exported.warnings.append(f"the file will be refused: {_reason(mistake)}")
+            content.warnings.append(f"the file will be refused: {_reason(mistake)}")
+    return tables
 
 
 def _reason(mistake: Mistake) -> str:
@@ -204,11 +211,11 @@ def _reason(mistake: Mistake) -> str:
 
 
 def _without_reserved(
-    exported: Exported, layout: Layout, rows: list[DesiredRow]
+    content: FileContent, layout: Layout, rows: list[DesiredRow]
 ) -> list[DesiredRow]:
     """Return the rows without a status that no file may set: SHUNNED.
 
-    A plan of the file then leaves the instance as it is. Changes: exported.warnings.
+    A plan of the file then leaves the instance as it is. Changes: content.warnings.
     """
     for position, column in enumerate(layout.columns):
         if not column.reserved:
@@ -216,7 +223,7 @@ def _without_reserved(
         words = column.reserved
         reserved = dict.fromkeys(row for row in rows if str(row[position]).upper() in words)
         if reserved:
-            _warn(exported, layout.name, [layout.key_of(row) for row in reserved], _RESERVED)
+            _warn(content, layout.name, [layout.key_of(row) for row in reserved], _RESERVED)
             rows = [
                 (*row[:position], KEEP, *row[position + 1 :]) if row in reserved else row
                 for row in rows
@@ -224,13 +231,13 @@ def _without_reserved(
     return rows
 
 
-def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
+def _rows_as_read(content: FileContent, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
     """Return the rows; cells that our files refuse have the value that ProxySQL reads.
 
     A plan compares the values that ProxySQL reads, so it finds no difference. Keys do not change.
-    Changes: exported.warnings.
+    Changes: content.warnings.
     """
-    left_out = exported.left_out.get(layout.name, {})
+    left_out = content.left_out.get(layout.name, {})
     columns = [n for n in range(len(layout.columns)) if _may_be_read_otherwise(layout, n)]
     known: dict[object, tuple[Value, str | None]] = {}
     warnings: dict[str, list[Key]] = {}
@@ -252,7 +259,7 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
                 warnings.setdefault(warning, []).append(layout.key_of(row))
         result.append(tuple(cells))
     for text, keys in warnings.items():
-        _warn(exported, layout.name, keys, text)
+        _warn(content, layout.name, keys, text)
     return result
 
 

@@ -38,7 +38,6 @@ from proxyctl.state.row import (
     sorted_keys,
 )
 from proxyctl.state.runtime import runtime_image
-from proxyctl.state.servers import drained_nodes, stays_shunned
 from proxyctl.state.topology import MonitorSettings, Topology
 
 _NOT_SET = "(null)"
@@ -165,15 +164,12 @@ def _topology(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> Topology:
 
 def _configured(layout: Layout, layers: Mapping[Layer, Rows], topology: Topology) -> Rows:
     """Return RUNTIME as configuration, without drains and nodes that the monitor discovered."""
-    memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
+    rows = from_runtime(layout, layers, topology)
     if layout.table.role is not Role.SERVERS:
-        return from_runtime(layout, runtime, memory)
-    drained = drained_nodes(layout, runtime, memory, layers[Layer.DISK])
-    shunned = stays_shunned(layout, runtime, memory, layers[Layer.DISK], topology)
-    rows = from_runtime(layout, runtime, memory, topology, drained, shunned)
+        return rows
     families = topology.of_servers(layout).families
     discovering = Topology(tuple(family for family in families if family.discovers))
-    configured = set(map(discovering.identity, memory))
+    configured = set(map(discovering.identity, layers[Layer.MEMORY]))
     return {
         key: row
         for key, row in rows.items()

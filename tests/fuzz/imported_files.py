@@ -22,7 +22,7 @@ from tests.support.cli import proxyctl
 @contextmanager
 def _read(_folder: Path) -> Iterator[Run]:
     def run(data: bytes) -> None:
-        found, _ = read_cnf(data.decode("utf-8", "surrogateescape"), "a.cnf")
+        found = read_cnf(data.decode("utf-8", "surrogateescape"), "a.cnf").content
         for name, layout in found.layouts.items():
             assert all(len(row) == len(layout.columns) for row in found.tables[name]), name
 

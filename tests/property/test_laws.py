@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.interchange.fold import Exported
-from proxyctl.interchange.write import exported_text
+from proxyctl.interchange.content import FileContent
+from proxyctl.interchange.write import written_file
 from proxyctl.plan.change import DELETE
 from proxyctl.sandbox import AdminError, Sandbox
 from proxyctl.state.passwords import native_hash
@@ -57,11 +57,11 @@ def project(offline: Project, monkeypatch: pytest.MonkeyPatch, served: Sandbox) 
 
 def text_of(state: State) -> str:
     """Return the files that describe a state."""
-    exported = Exported(REFERENCE)
+    content = FileContent(REFERENCE)
     for table, rows in state.items():
-        exported.layouts[table] = build.layout(table)
-        exported.tables[table] = list(rows.values())
-    return exported_text(exported, "yaml", "clear")
+        content.layouts[table] = build.layout(table)
+        content.tables[table] = list(rows.values())
+    return written_file(content, "yaml", "clear").text
 
 
 def planning(*arguments: str) -> Any:

@@ -160,7 +160,7 @@ def test_a_written_cnf_starts_a_proxysql_with_these_rows(tmp_path: Path) -> None
     tables, variables = awkward_tables(), VARIABLES_OF_CNF
     text, notes = write_cnf(tables, variables)
     assert notes == []
-    back, _ = read_cnf(text, "p.cnf")
+    back = read_cnf(text, "p.cnf").content
     assert back.variables == variables
     assert [text for text in back.warnings if "`${NAME}`" not in text] == []
     with started(tmp_path, text) as instance:
@@ -188,7 +188,7 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
     outcome = proxyctl("import", str(path), *options, "-o", str(written))
     assert outcome.code == 0, outcome.err
     desired = load_project(Sources((str(written),))).desired.tables
-    places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version)[0].places
+    places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version).content.places
     for name, rows in tables.items():
         of = layout(name)
         running = {of.key_of(one): one for one in rows}

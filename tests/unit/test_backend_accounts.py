@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, known_version
 from proxyctl.instance.backend_accounts import BackendAccount
-from proxyctl.interchange.fold import Exported, leave_out_administrators
+from proxyctl.interchange.content import FileContent, leave_out_administrators
 from proxyctl.interchange.import_users import chosen_accounts, needs, user_rows
 from tests.support.build import layout, row
 
@@ -68,10 +68,10 @@ def test_accounts_are_named_by_what_they_need() -> None:
 
 def test_an_account_with_the_name_of_an_administrator_is_left_out() -> None:
     users = layout("mysql_users")
-    exported = Exported(REFERENCE, {users.name: users})
-    exported.tables[users.name] = [row(users.name, username=name) for name in ("admin", "app")]
-    leave_out_administrators(exported, {})
-    assert list(exported.left_out[users.name]) == [("admin", 1)]
+    content = FileContent(REFERENCE, {users.name: users})
+    content.tables[users.name] = [row(users.name, username=name) for name in ("admin", "app")]
+    leave_out_administrators(content, {})
+    assert list(content.left_out[users.name]) == [("admin", 1)]
 
 
 def test_a_repr_holds_no_password() -> None:

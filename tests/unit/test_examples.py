@@ -39,7 +39,7 @@ def test_sysbench_over_any_number_of_shards(shards: int) -> None:
 
 def test_the_take_over_is_what_import_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ROOT / "examples" / "take-over"
-    imported, _ = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf")
+    imported = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf").content
     users = imported.layouts["mysql_users"]
     password = imported.tables["mysql_users"][0][users.index["password"]]
     monkeypatch.setenv("APP_PASSWORD", str(password))

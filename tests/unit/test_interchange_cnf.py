@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_writer import write_cnf
-from proxyctl.interchange.fold import Exported
+from proxyctl.interchange.content import FileContent
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
 RULES, PGSQL_RULES = "mysql_query_rules", "pgsql_query_rules"
 
 
-def read(text: str) -> Exported:
-    return read_cnf(text, "p.cnf")[0]
+def read(text: str) -> FileContent:
+    return read_cnf(text, "p.cnf").content
 
 
 # Texts that a .cnf carries: no quote of the kind that loses the row. Ends of pieces matter, so

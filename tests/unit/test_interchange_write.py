@@ -9,11 +9,13 @@ import pytest
 from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
-from proxyctl.interchange.fold import Exported, from_runtime, with_secrets
-from proxyctl.interchange.write import exported_text
+from proxyctl.interchange.content import FileContent
+from proxyctl.interchange.fold import from_runtime
+from proxyctl.interchange.secrets import with_secrets
+from proxyctl.interchange.write import written_file
 from proxyctl.interchange.yaml import Commented, write_document
 from proxyctl.state.passwords import native_hash
-from proxyctl.state.row import KEEP
+from proxyctl.state.row import KEEP, Layer
 from tests.support import build
 from tests.support.build import layout, row
 
@@ -27,9 +29,9 @@ def exported_password(table: str, password: str | None, secrets: str):
     layout = layout_of(TABLES[table], VERSION)
     cells = dict(zip(layout.names, layout.defaults, strict=True))
     row = tuple((cells | {"username": "u", "password": password}).values())
-    exported = Exported(VERSION)
-    (found,) = with_secrets(exported, layout, [row], secrets)
-    return found[layout.index["password"]], exported.warnings
+    content = FileContent(VERSION)
+    (found,) = with_secrets(content, layout, [row], secrets)
+    return found[layout.index["password"]], content.warnings
 
 
 @pytest.mark.parametrize(
@@ -60,26 +62,27 @@ def test_a_server_that_memory_switched_off_and_nobody_loaded_is_what_runs():
     layout = build.layout("mysql_servers")
     runtime = build.rows(layout.name, {"hostname": "h", "status": "ONLINE"})
     memory = build.rows(layout.name, {"hostname": "h", "status": "OFFLINE_HARD"})
-    assert from_runtime(layout, runtime, memory) == runtime
+    layers = {Layer.RUNTIME: runtime, Layer.MEMORY: memory, Layer.DISK: memory}
+    assert from_runtime(layout, layers) == runtime
 
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
 
 
-def written(exported: Exported) -> str:
-    return exported_text(
-        exported,
+def written(content: FileContent) -> str:
+    return written_file(
+        content,
         "yaml",
         "clear",
-        check=lambda text: mistakes_in(text, exported.version, exported.deviations),
-    )
+        check=lambda text: mistakes_in(text, content.version, content.deviations),
+    ).text
 
 
-def exported_rows(table, *given, of=None):
-    exported = Exported(REFERENCE)
-    exported.layouts[table] = of or layout(table)
-    exported.tables[table] = [row(table, **one) for one in given]
-    return exported
+def content_of(table, *given, of=None):
+    content = FileContent(REFERENCE)
+    content.layouts[table] = of or layout(table)
+    content.tables[table] = [row(table, **one) for one in given]
+    return content
 
 
 def test_only_one_of_two_conflicting_rows_is_left_out():
@@ -88,44 +91,44 @@ def test_only_one_of_two_conflicting_rows_is_left_out():
     given = [
         {f"{role}_hostgroup": first + n for n, role in enumerate(hostgroups)} for first in (1, 4)
     ]
-    exported = exported_rows(table, *given)
-    assert "  - {writer_hostgroup: 1," in written(exported)
-    assert list(exported.left_out[table]) == [(4,)]
+    content = content_of(table, *given)
+    assert "  - {writer_hostgroup: 1," in written(content)
+    assert list(content.left_out[table]) == [(4,)]
 
 
 def test_a_column_that_only_the_instance_knows_is_written():
     colour = Column("colour", "VARCHAR", default="red", kept=True, is_listed=False)
     deviations = Deviations(frozenset({(RULES, colour)}))
     newer = deviations.layout_of(TABLES[RULES], REFERENCE)
-    exported = Exported(REFERENCE, {RULES: newer}, deviations)
-    exported.tables[RULES] = [
+    content = FileContent(REFERENCE, {RULES: newer}, deviations)
+    content.tables[RULES] = [
         (*row(RULES, rule_id=1), "red"),
         (*row(RULES, rule_id=2), "blue"),
     ]
-    assert re.findall("colour: .*(?=})", written(exported)) == ["colour: blue"]
-    assert exported.warnings == [
+    assert re.findall("colour: .*(?=})", written(content)) == ["colour: blue"]
+    assert content.warnings == [
         "rule 2: colour: proxyctl does not know this column; plan and apply take it at"
         " an instance that has it, validate refuses it"
     ]
 
 
 def test_a_mistake_of_the_whole_file_is_a_warning():
-    exported = exported_rows(RULES, {"rule_id": 1})
-    exported_text(exported, "yaml", "clear", check=lambda _: [Mistake("", 1, 1, "", "odd")])
-    assert exported.warnings == ["the file will be refused: odd"]
+    content = content_of(RULES, {"rule_id": 1})
+    written_file(content, "yaml", "clear", check=lambda _: [Mistake("", 1, 1, "", "odd")])
+    assert content.warnings == ["the file will be refused: odd"]
 
 
 def test_a_large_table_is_left_to_validate():
-    exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
-    exported.layouts[USERS] = layout(USERS)
-    exported.tables[USERS] = [row(USERS, username=f"u{n}") for n in range(20_001)]
+    content = content_of(RULES, {"rule_id": 1, "match_digest": "(("})
+    content.layouts[USERS] = layout(USERS)
+    content.tables[USERS] = [row(USERS, username=f"u{n}") for n in range(20_001)]
     checked = []
 
     def check(text):
         checked.append(text)
         return mistakes_in(text, REFERENCE)
 
-    text = exported_text(exported, "yaml", "clear", check=check)
+    text = written_file(content, "yaml", "clear", check=check).text
     assert text.count("{username: ") == 20_001
     assert "#   - {rule_id: 1, match_digest: '(('}" in text
     assert USERS not in checked[0]
@@ -147,9 +150,8 @@ def test_the_places_of_a_document_are_lines_of_it():
 
 
 def test_a_script_without_secrets_sets_none() -> None:
-    script = exported_text(
-        exported_rows(USERS, {"username": "app", "password": "pw"}), "sql", "omit"
-    )
+    content = content_of(USERS, {"username": "app", "password": "pw"})
+    script = written_file(content, "sql", "omit").text
     runs = [line for line in script.splitlines() if not line.startswith("-- ")]
     assert not [line for line in runs if "password" in line or "***" in line]
     assert any(line.startswith("UPDATE mysql_users SET active=") for line in runs)
@@ -157,8 +159,8 @@ def test_a_script_without_secrets_sets_none() -> None:
 
 
 def test_a_cnf_leaves_out_a_user_without_a_password() -> None:
-    exported = exported_rows(USERS, {"username": "app", "password": KEEP})
-    assert "username" not in exported_text(exported, "cnf", "hash")
-    assert exported.warnings == [
+    content = content_of(USERS, {"username": "app", "password": KEEP})
+    assert "username" not in written_file(content, "cnf", "hash").text
+    assert content.warnings == [
         "not in the .cnf: user app: no password is set here, and without one anybody could log in"
     ]

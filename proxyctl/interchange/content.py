@@ -1,0 +1,111 @@
+"""The rows and variables of one file to write, and what the file leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, Layout, Version
+from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
+from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES, is_secret_variable
+from proxyctl.state.compare import canonical_variable
+from proxyctl.state.row import DesiredRow, Key, Secret
+
+_ADDRESSES = frozenset(
+    {"admin-mysql_ifaces", "admin-pgsql_ifaces", "mysql-interfaces", "pgsql-interfaces"}
+)
+
+
+@dataclass
+class FileContent:
+    """What one export, import or compilation writes."""
+
+    version: Version
+    layouts: dict[str, Layout] = field(default_factory=dict)
+    deviations: Deviations = NO_DEVIATIONS
+    """What the instance has beyond its version."""
+    is_for_version: bool = field(default=False, kw_only=True)
+    """Whether the rows belong to this version alone: the written file then names it."""
+    tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
+    """By catalogue name, rows sorted by key; empty tables are absent."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """The variables that are written."""
+    local: dict[str, str] = field(default_factory=dict)
+    """Variables that become comments: they are local to an instance, or need a restart."""
+    secrets: list[str] = field(default_factory=list)
+    """Variables that become comments without their value."""
+    warnings: list[str] = field(default_factory=list)
+    left_out: dict[str, dict[Key, str]] = field(default_factory=dict)
+    """By table and key, the rows that become comments, and the reason."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """The variables that become comments, and the reason."""
+    places: dict[tuple[str, Key], str] = field(default_factory=dict)
+    """The places in an imported file of rows (table and key) and variables ("variables", (name,)).
+    """
+
+    def leave_out(self, table: str, rows: Mapping[Key, str]) -> None:
+        """Note rows that become comments; a row keeps its first reason. Changes: self."""
+        self.left_out[table] = {**rows, **self.left_out.get(table, {})}
+
+
+def add_variables(
+    content: FileContent,
+    rows: Iterable[Sequence[object]],
+    secrets: str,
+    *,
+    keeps_defaults: bool = False,
+    keeps_local: bool = False,
+) -> None:
+    """Sort variables into written ones and comments.
+
+    `keeps_defaults`: also write values equal to the default. `keeps_local`: also write variables
+    that are local to an instance or need a restart. Changes: content.
+    """
+    held = sorted(rows, key=lambda row: str(row[0]))
+    texts = {str(name): canonical_variable(str(name), value) for name, value in held}
+    defaults = {name: VARIABLES[name].default_in(content.version) for name in VARIABLES}
+    # Files must set both variables or neither.
+    is_pair_default = all(texts.get(name) in (None, defaults[name]) for name in CHARSET_PAIR)
+    for name_cell, value_cell in held:
+        name = str(name_cell)
+        value, default = texts[name], defaults.get(name)
+        if name in READ_ONLY or value_cell == "(null)":
+            continue
+        if is_out_of_reach(name, value, content.version):
+            continue
+        if name in RESTART_ONLY | _ADDRESSES and not keeps_local:
+            content.local[name] = value
+        elif (
+            not keeps_defaults
+            and default is not None
+            and value == canonical_variable(name, default)
+            and (is_pair_default or name not in CHARSET_PAIR)
+        ):
+            continue
+        elif (
+            value
+            and secrets != "clear"
+            and (is_secret_variable(name) or isinstance(value_cell, Secret))
+        ):
+            content.secrets.append(name)
+        else:
+            content.variables[name] = value
+
+
+def leave_out_administrators(content: FileContent, variables: Mapping[str, str]) -> None:
+    """Leave out users with the name of an administrator. Changes: content.
+
+    `variables`: may name administrators; the defaults of ProxySQL apply to absent ones.
+    """
+    layout = content.layouts.get("mysql_users")
+    if layout is None:
+        return
+    logins: set[str] = set()
+    for name in ("admin-admin_credentials", "admin-stats_credentials"):
+        credentials = variables.get(name) or VARIABLES[name].default or ""
+        logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
+    reason = (
+        "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
+    )
+    keys = map(layout.key_of, content.tables["mysql_users"])
+    content.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})

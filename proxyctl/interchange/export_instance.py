@@ -1,0 +1,125 @@
+"""One layer of an instance -> what `export` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxyctl.catalog import NOT_MANAGED, TABLES, Layout, Role
+from proxyctl.config.project import mistakes_in
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.facts import RuntimeFacts, read_facts
+from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
+from proxyctl.interchange.content import FileContent, add_variables
+from proxyctl.interchange.fold import from_runtime, passed_over
+from proxyctl.interchange.secrets import with_secrets
+from proxyctl.interchange.write import WrittenFile, written_file
+from proxyctl.state.compare import Difference, differences_from_memory, fold_users
+from proxyctl.state.compare_servers import compare_servers
+from proxyctl.state.row import Layer, Rows, named_rows, sorted_keys
+from proxyctl.state.runtime import runtime_image
+from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.state.sql import quoted_name
+from proxyctl.state.topology import Topology
+
+
+def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) -> WrittenFile:
+    """Return a layer as a file in the form `yaml`, `sql` or `cnf`.
+
+    A warning names each table whose layers differ. `secrets`: the form of passwords: `hash`,
+    `omit` or `clear`. Raises: InstanceError.
+    """
+    layouts = read_layouts(client)
+    facts = read_facts(client)
+    deviations = read_deviations(client, layouts)
+    content = FileContent(client.version, layouts, deviations, is_for_version=True)
+    tables = read_tables(client, layouts.values())
+    topology = _placed(layouts, tables, facts)
+    for name in TABLES:
+        if name in layouts:
+            _add_table(content, tables[name], topology, layer=layer, secrets=secrets)
+    content.warnings += [
+        f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
+        for name in _unknown_tables(client)
+    ]
+    return written_file(
+        content,
+        form,
+        secrets,
+        header=[f"{layer.upper()} of {client.address}, ProxySQL {client.version_text}"],
+        check=lambda text: mistakes_in(text, client.version, deviations),
+    )
+
+
+def _placed(
+    layouts: Mapping[str, Layout], tables: Mapping[str, TableLayers], facts: RuntimeFacts
+) -> Topology:
+    """Return the families whose nodes the monitor places, as MEMORY configures them."""
+    memory, runtime = (
+        Topology.of(
+            layouts,
+            {name: table.rows[layer].values() for name, table in tables.items()},
+            facts.monitor,
+        )
+        for layer in (Layer.MEMORY, Layer.RUNTIME)
+    )
+    return memory.placed_in(runtime)
+
+
+def _add_table(
+    content: FileContent,
+    table: TableLayers,
+    topology: Topology,
+    *,
+    layer: Layer,
+    secrets: str,
+) -> None:
+    """Add the rows of a layer, and a warning for each layer that differs. Changes: content."""
+    layout, layers = table.layout, table.rows
+    if layer is Layer.RUNTIME:
+        rows = from_runtime(layout, layers, topology)
+    else:
+        rows = fold_users(layout, layers[layer])
+    if layout.table.prefix is not None:
+        add_variables(content, rows.values(), secrets)
+    elif rows:
+        ordered = [rows[key] for key in sorted_keys(rows)]
+        content.tables[layout.name] = with_secrets(content, layout, ordered, secrets)
+        content.leave_out(layout.name, passed_over(layout, layer, layers))
+    for other, differences in _differences(layout, layers, topology).items():
+        if differences:
+            names = named_rows(layout.name, (difference.key for difference in differences))
+            content.warnings.append(f"{layout.name}: MEMORY and {other.name} differ in {names}")
+
+
+def _differences(
+    layout: Layout, layers: Mapping[Layer, Rows], topology: Topology
+) -> dict[Layer, list[Difference]]:
+    """Return how RUNTIME and DISK differ from MEMORY, apart from what the monitor does."""
+    runtime, disk = layers[Layer.RUNTIME], fold_users(layout, layers[Layer.DISK])
+    memory = fold_users(layout, layers[Layer.MEMORY])
+    loaded = runtime_image(layout, memory)
+    if layout.table.role is Role.SERVERS:
+        read = server_reader(layout)
+        live = {key: row for key, row in runtime.items() if not read(row).is_off}
+        drained = drained_nodes(layout, live, memory, disk)
+        shunned = stays_shunned(layout, live, memory, disk, topology)
+        unpublished = compare_servers(
+            layout, live, loaded, topology, drained=drained, shunned=shunned
+        ).differences
+    else:
+        unpublished = differences_from_memory(layout, fold_users(layout, runtime), loaded)
+    return {
+        Layer.RUNTIME: unpublished,
+        Layer.DISK: differences_from_memory(layout, disk, memory),
+    }
+
+
+def _unknown_tables(client: AdminClient) -> list[str]:
+    """Return the tables that the catalogue lacks and that have rows and a runtime table."""
+    rows = client.query(
+        "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
+        " WHERE m.type='table' ORDER BY m.name",
+    )
+    known = {*(table.sql_name for table in TABLES.values()), *NOT_MANAGED}
+    names = [str(name) for (name,) in rows if name not in known]
+    return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
