@@ -8,7 +8,7 @@ from typing import Any
 
 from docs import markdown, notes
 from proxyctl.cli.app import build, commands_of
-from proxyctl.cli.commands.init import starter_names
+from proxyctl.config.starters import starter_names
 
 _EVERY = "Every command"
 _SHARED = ("Files", "Connection")

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from proxyctl.cli.commands.init import templates_folder
+from proxyctl.config.starters import templates_folder
 from proxyctl.render.report import report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.report import DigestReport, LoadShare, make_report

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.cli.commands.init import starter_names
+from proxyctl.config.starters import starter_names
 from tests.support.cli import Project, proxyctl
 
 

@@ -12,7 +12,6 @@ import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
-from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Selection
 from proxyctl.cli.option import out_option, parsed, value
 from proxyctl.cli.options import AutoApproveOption, FormatOption
@@ -27,6 +26,7 @@ from proxyctl.cli.output import (
     write,
     write_file,
 )
+from proxyctl.config.starters import templates_folder
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
