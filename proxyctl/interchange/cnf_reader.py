@@ -49,6 +49,8 @@ class CnfContent(NamedTuple):
     """Its warnings report everything that ProxySQL leaves out or changes."""
     stays: tuple[str, ...]
     """The keys that ProxySQL reads from the file at every start."""
+    placeholders: tuple[str, ...]
+    """A warning for each text with a `${NAME}`, which ProxySQL takes as it is."""
 
 
 def read_cnf(
@@ -67,12 +69,12 @@ def read_cnf(
     reader = _CnfReader(FileContent(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
-    for place, key in shell_placeholders(root):
-        reader.content.warnings.append(
-            f"{_line(place)}: {key}: it holds a `${{NAME}}`, which ProxySQL takes as it is: import"
-            " the file in which a script has put the value"
-        )
-    return CnfContent(reader.content, tuple(reader.stays))
+    placeholders = (
+        f"{_line(place)}: {key}: it holds a `${{NAME}}`, which ProxySQL takes as it is: import"
+        " the file in which a script has put the value"
+        for place, key in shell_placeholders(root)
+    )
+    return CnfContent(reader.content, tuple(reader.stays), tuple(placeholders))
 
 
 def _writer(root: Setting) -> Version | None:

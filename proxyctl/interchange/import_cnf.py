@@ -61,7 +61,7 @@ class ImportedCnf:
         if self.cnf.stays:
             stays = ", ".join(self.cnf.stays)
             yield f"stays in {self.path}, where ProxySQL reads it at every start: {stays}"
-        if count := len(self.file.warnings):
+        if count := len(self.file.warnings) - len(self.cnf.placeholders):
             yield f"import left out or changed {counted(count, 'thing')}: see the warnings above"
 
 
@@ -132,6 +132,7 @@ def cnf_content(
     except ConfigError as error:
         raise explained(error, text, offset) from error
     content = cnf.content
+    content.warnings += cnf.placeholders
     for name, layout in content.layouts.items():
         rows = content.tables[name]
         content.tables[name] = with_secrets(content, layout, rows, secrets)
