@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from proxyctl.catalog import MAX_INT, Column, Value, Version
+from proxyctl.catalog import Column, Value, Version
 from proxyctl.catalog.releases import CNF_HAS_HOSTGROUP_ATTRIBUTES, OLDEST
-
-MIN_INT = -MAX_INT - 1
-"""Numbers beyond 32 bits have another type in libconfig: ProxySQL ignores them."""
 
 
 @dataclass(frozen=True)

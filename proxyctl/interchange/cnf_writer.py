@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.interchange.cnf_sections import (
-    MIN_INT,
     SECTION_OF_TABLE,
     SECTIONS,
     SINGLE_CHECK_TYPES,
     VARIABLE_SECTIONS,
     CnfSection,
 )
+from proxyctl.interchange.libconfig import MIN_INT
 from proxyctl.state.row import KEEP, DesiredRow, listed_rows, named_rows, row_name
 from proxyctl.text import CONTROL, printable
 

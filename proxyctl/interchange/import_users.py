@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import REFERENCE, TABLES, Layout, Value, Version, layout_of
 from proxyctl.config.project import mistakes_in
@@ -24,9 +24,9 @@ _SHA2_SINCE = Version(2, 6, 0)
 
 
 def import_users(
-    node: Node, account: Account, secrets: str, *, version: Version | None, default_hostgroup: int
+    node: Node, login: Account, secrets: str, *, version: Version | None, default_hostgroup: int
 ) -> WrittenFile:
-    """Convert the accounts of a server to users of ProxySQL.
+    """Convert the accounts of a server, which `login` may read, to users of ProxySQL.
 
     A warning names each account left out, and others the accounts that need more than a user.
     `secrets`: the form of passwords: `hash`, `omit` or `clear`. `version`: of the ProxySQL, by
@@ -34,13 +34,13 @@ def import_users(
     """
     content = FileContent(version or REFERENCE, is_for_version=version is not None)
     layout = layout_of(TABLES["mysql_users"], content.version)
-    accounts = read_backend_users(node, account)
+    accounts = read_backend_users(node, login)
     chosen, left_out = chosen_accounts(accounts, content.version)
-    users = {one.user for one in chosen}
+    users = {account.user for account in chosen}
     imported = [
-        one
-        for one in accounts
-        if one.user in users and _left_out_reason(one, content.version) is None
+        account
+        for account in accounts
+        if account.user in users and _left_out_reason(account, content.version) is None
     ]
     content.warnings += [*left_out, *needs(imported)]
     content.layouts[layout.name] = layout
@@ -136,24 +136,12 @@ def user_rows(
     layout: Layout, accounts: Iterable[BackendAccount], default_hostgroup: int
 ) -> list[Row]:
     """Return a row of mysql_users for each account, with ProxySQL's defaults for the rest."""
+    usual: dict[str, Value] = {
+        column.name: "" if column.notnull and column.default is None else column.default
+        for column in layout.columns
+    }
+    usual["default_hostgroup"] = default_hostgroup
     return [
-        _row(
-            layout,
-            {
-                "username": account.user,
-                "password": account.password,
-                "default_hostgroup": default_hostgroup,
-            },
-        )
+        tuple({**usual, "username": account.user, "password": account.password}.values())
         for account in accounts
     ]
-
-
-def _row(layout: Layout, values: Mapping[str, Value]) -> Row:
-    return tuple(
-        values.get(
-            column.name,
-            "" if column.notnull and column.default is None else column.default,
-        )
-        for column in layout.columns
-    )

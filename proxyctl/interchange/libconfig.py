@@ -17,7 +17,8 @@ from typing import NamedTuple, NoReturn
 from proxyctl.catalog import MAX_INT
 from proxyctl.errors import ConfigError, Mistake
 
-_MIN = -MAX_INT - 1
+MIN_INT = -MAX_INT - 1
+"""libconfig gives a number beyond 32 bits another type, which ProxySQL ignores."""
 
 MAX_DEPTH = 50
 """The deepest nesting allowed; a proxysql.cnf needs three levels."""
@@ -178,7 +179,7 @@ class _Parser:
                 return Type.FLOAT, float(text)
             case "integer":
                 number = int(text, 16 if text[1:2] in ("x", "X") else 10)
-                return Type.INT if _MIN <= number <= MAX_INT else Type.LONG, number
+                return Type.INT if MIN_INT <= number <= MAX_INT else Type.LONG, number
         return "name", text
 
     def take(self, *kinds: str) -> Scalar:

@@ -111,7 +111,7 @@ def template_in(text: str, path: str) -> Mistake | None:
 
 
 def _of_template(path: str, place: tuple[int, int], text: str, key: str = "") -> Mistake:
-    language = next(one for one in _LANGUAGES if one.mark.search(text))
+    language = next(language for language in _LANGUAGES if language.mark.search(text))
     fix = language.fix.format(file=shlex.quote(path))
     return Mistake(path, *place, key, f"{language.noun}, which is no {CNF} yet", fix)
 

@@ -22,7 +22,6 @@ from proxyctl.interchange.yaml import (
     EnvRef,
     VariableField,
     manage_section,
-    owned_words,
     row_lines,
     write_document,
 )
@@ -71,7 +70,7 @@ def written_file(
         rows = without_secrets(layout, all_rows) if secrets == "omit" else all_rows
         tables[name] = (layout, _without_reserved(content, layout, rows))
     # Decided with the rows that our files refuse, because ProxySQL uses them.
-    dead = _dead_fast_routing(_written(content, tables))
+    dead = _dead_fast_routing(_without_left_out(content, tables))
     content.warnings += dead
     notes = [f"not written: {name} ({value})" for name, value in content.local.items()]
     notes += [f"not written: {name} (secret)" for name in content.secrets]
@@ -84,10 +83,19 @@ def written_file(
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
         text = write_script(tables, content.variables, owned=owned, header=head)
     else:
-        head = [*header, *notes, *owned_words(owned or {})]
+        head = [*header, *notes, *_owned_parts(owned or {})]
         text, lost = write_cnf(tables, content.variables, header=head)
         content.warnings += [f"not in the .cnf: {note}" for note in lost]
     return WrittenFile(text, tuple(content.warnings))
+
+
+def _owned_parts(owned: Mapping[str, DesiredTable]) -> list[str]:
+    """Return a line per table that the files own in part, for forms without `manage`."""
+    return [
+        f"{name}: the files own {table.scope.text} and nothing else of it"
+        for name, table in owned.items()
+        if table.scope is not None and table.scope.terms
+    ]
 
 
 def _dead_fast_routing(tables: Tables) -> list[str]:
@@ -107,7 +115,7 @@ def _dead_fast_routing(tables: Tables) -> list[str]:
 
 def _yaml(content: FileContent, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
     """Return the file, with refused rows and variables as comments. Changes: content.warnings."""
-    sections = _written(content, tables)
+    sections = _without_left_out(content, tables)
     remarks: dict[str, list[str]] = {}
     for name, reasons in content.left_out.items():
         layout, rows = tables[name]
@@ -149,7 +157,7 @@ def _variables(content: FileContent) -> dict[str, VariableField]:
     return fields
 
 
-def _written(content: FileContent, tables: Tables) -> Tables:
+def _without_left_out(content: FileContent, tables: Tables) -> Tables:
     """Return the tables without the rows that are left out.
 
     A table that loses all its rows is left out too: an empty section would delete the rows.
@@ -190,7 +198,7 @@ def _accepted(content: FileContent, tables: Tables, check: TextChecker) -> Table
         for name, (layout, rows) in tables.items()
     }
     small = {name: table for name, table in tables.items() if len(table[1]) <= _MOST_CHECKED}
-    sections = _written(content, small)
+    sections = _without_left_out(content, small)
     text, places = write_document(sections, content.variables)
     for mistake in check(text):
         section, item = places.get(mistake.line, ("", 0))

@@ -254,12 +254,3 @@ def manage_section(
 
 def _term(term: Term) -> str:
     return str(term) if isinstance(term, int) else quoted(str(term))
-
-
-def owned_words(owned: Mapping[str, DesiredTable]) -> list[str]:
-    """Return a line per table that the files own in part, for forms without `manage`."""
-    return [
-        f"{name}: the files own {table.scope.text} and nothing else of it"
-        for name, table in owned.items()
-        if table.scope is not None and table.scope.terms
-    ]
