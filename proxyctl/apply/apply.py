@@ -30,7 +30,7 @@ from proxyctl.state.sql import Statement
 Planner = Callable[[Mapping[str, bool]], tuple[Plan, InstanceState]]
 """Returns the plan of the instance and the state that it was made from.
 
-The mapping has the modules that a dead apply, whose lock was taken over, had staged.
+The mapping has the modules that an interrupted apply, whose lock was taken over, had staged.
 """
 
 
@@ -84,7 +84,7 @@ def apply_planned(
 
 
 def _put_memory_back(client: AdminClient, lock: Lock, reporter: Reporter) -> list[str]:
-    """Send LOAD ... FROM DISK for the modules that a dead apply had staged, and return them.
+    """Send LOAD ... FROM DISK for the modules that an interrupted apply staged, and return them.
 
     Only if MEMORY equalled DISK before: otherwise MEMORY also holds edits of others. It is sent
     once: what MEMORY holds later is somebody's edit, whether or not this apply writes the module.

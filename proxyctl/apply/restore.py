@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from proxyctl.apply.readback import ReadBackError
-from proxyctl.apply.result import OLD, UNKNOWN
+from proxyctl.apply.result import OLD, UNVERIFIED
 from proxyctl.apply.run import ApplyRun, memory_before
 from proxyctl.errors import (
     ApplyError,
@@ -195,7 +195,7 @@ class Restore:
         self.run.lock.record_leftovers({name: self.run.was_saved[name] for name in unrestored})
         if self.run.reconnect.is_gone:
             for result in results.values():
-                result.memory = result.runtime = UNKNOWN
+                result.memory = result.runtime = UNVERIFIED
         texts = error_texts(error)
         if self.run.reconnect.was_restarted and texts != [RESTARTED]:
             outcome = [RESTARTED, *outcome]

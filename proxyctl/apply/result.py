@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.state.row import Layer
 
-OLD, UNKNOWN = "as before", "not known"
+OLD, UNVERIFIED = "as before", "unverified"
 """The states of a layer besides `as in the files` and `as in the snapshot`."""
 
 
-NOT_OURS = "unknown"
+LOCK_LOST = "unknown (lock lost)"
 """The state of a layer after the lock is lost: another apply may have changed it since."""
 
 
@@ -25,12 +25,12 @@ class ModuleResult:
     disk: str = OLD
 
     def doubt(self, layer: Layer) -> None:
-        """Mark a layer as not known: the command that changes it is on its way."""
-        setattr(self, layer.name.lower(), UNKNOWN)
+        """Mark a layer as unverified: the command that changes it is on its way."""
+        setattr(self, layer.name.lower(), UNVERIFIED)
 
     def disown(self) -> None:
         """Mark every layer as unknown: the lock is lost."""
-        self.memory = self.runtime = self.disk = NOT_OURS
+        self.memory = self.runtime = self.disk = LOCK_LOST
 
     def text(self) -> str:
         """Return a line for people."""

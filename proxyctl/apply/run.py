@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from proxyctl.apply.readback import ReadBack, in_key_order
 from proxyctl.apply.request import Reporter
-from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
+from proxyctl.apply.result import UNVERIFIED, ApplyResult, ModuleResult
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_newer_epoch
@@ -64,7 +64,7 @@ class ApplyRun:
         if not changed:
             self.memory[module.name] = {**before, **wanted}
             return
-        self.results[module.name].memory = UNKNOWN
+        self.results[module.name].memory = UNVERIFIED
         statements = self._statements(module, {name: wanted[name] for name in changed})
         statement = next(statements, None)
         while statement is not None:
@@ -191,7 +191,7 @@ class ApplyRun:
         is_new = self.reconnect.connect(cause)
         if is_new:
             for result in self.results.values():
-                result.memory = result.runtime = UNKNOWN
+                result.memory = result.runtime = UNVERIFIED
         return is_new
 
 

@@ -39,7 +39,7 @@ POLL_S = 0.5
 _TABLE = "proxyctl_lock"
 
 _ABANDONED = "abandoned"
-"""The stage of a row without an owner, which records the modules that a dead apply staged."""
+"""The stage of a row without an owner: the modules that an interrupted apply staged."""
 
 _VALUES = ") VALUES "
 """Between the columns and the rows of an INSERT; no column name contains it."""

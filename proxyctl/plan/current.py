@@ -27,9 +27,9 @@ class Access:
 class InstanceInfo:
     """The facts of an instance that are read before its rows.
 
-    `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
-    dead apply began to write, and whether MEMORY equalled DISK before. `taken_over`: the same after
-    its lock was taken over and MEMORY was loaded from DISK.
+    `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that
+    an interrupted apply began to write, and whether MEMORY equalled DISK before. `taken_over`: the
+    same after its lock was taken over and MEMORY was loaded from DISK.
     """
 
     name: str

@@ -37,8 +37,8 @@ _LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES"
 def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> InstanceInfo:
     """Return the facts of an instance that are read before its rows.
 
-    `taken_over`: for an apply, which holds the lock: the modules that a dead apply had staged.
-    Raises: InstanceError.
+    `taken_over`: for an apply, which holds the lock: the modules that an interrupted apply
+    had staged. Raises: InstanceError.
     """
     login, layouts = client.login, read_layouts(client)
     return InstanceInfo(

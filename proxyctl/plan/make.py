@@ -123,7 +123,7 @@ def make(
         out_of_service=[text for one in diffs.values() for text in notes.out_of_service(one)],
         warnings=[
             *desired.warnings,
-            *notes.left_by_dead_apply(modules, look.staged),
+            *notes.left_by_interrupted_apply(modules, look.staged),
             *guards.warnings(dangers, limits, force=options.force),
             *_not_refused(linted, limits),
             *notes.not_read(modules, current),
@@ -339,7 +339,7 @@ def _modules(
 def _pending(
     modules: Iterable[ModulePlan], current: InstanceState, options: PlanOptions
 ) -> Iterator[tuple[ModulePlan, list[Pending]]]:
-    """Yield the pending edits by module, except for modules that a dead apply had staged."""
+    """Yield the pending edits by module, except for those that an interrupted apply had staged."""
     look = current.look
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):

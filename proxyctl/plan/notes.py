@@ -225,10 +225,10 @@ def shared_families(topology: Topology) -> Iterator[str]:
             )
 
 
-def left_by_dead_apply(
+def left_by_interrupted_apply(
     modules: Iterable[ModulePlan], leftovers: Mapping[str, bool]
 ) -> Iterator[str]:
-    """Yield the modules that a dead apply had staged, and what the next apply does with them.
+    """Yield the modules that an interrupted apply had staged, and what the next one does with them.
 
     `leftovers`: by module, whether its MEMORY equalled DISK before.
     """

@@ -83,27 +83,27 @@ def report_is_true(case: Case) -> Iterator[str]:
         for layer in (MEMORY, RUNTIME, DISK):
             words = reported.get((module, layer), "as in the files" if code == 0 else "as before")
             expected = {"as before": case.before, "as in the files": case.after}.get(words)
-            if expected is None and words != "not known":
+            if expected is None and words != "unverified":
                 yield f"{module}: {layer} is reported as {words!r}, which is no known state"
             if expected and case.state[module, layer] != expected[module, layer]:
                 yield f"{module}: {layer} is reported as {words}, and is not (exit code {code})"
 
 
-def nothing_stays_unknown(case: Case) -> Iterator[str]:
-    """A report calls a layer `not known` only where ProxySQL kept not answering.
+def nothing_stays_unverified(case: Case) -> Iterator[str]:
+    """A report calls a layer `unverified` only where ProxySQL kept not answering.
 
-    After one fault the instance answers again, so nothing is unknown. The other reason, a lock that
-    was lost, is none of the faults; such a layer is `unknown`.
+    After one fault the instance answers again, so nothing is unverified. A lock that was lost is
+    none of the faults; such a layer is `unknown (lock lost)`.
     """
     if case.outcome.code == KILLED or case.kind in FREEZES:
         return
     for (module, layer), words in _reported_layers(case.outcome).items():
-        if words.startswith("not known"):
-            yield f"{module}: {layer} is reported as not known:\n{case.outcome.text}"
+        if words.startswith("unverified"):
+            yield f"{module}: {layer} is reported as unverified:\n{case.outcome.text}"
 
 
 _LAYERS = re.compile(
-    r"([A-Z ]+): MEMORY ([a-z ]+), RUNTIME ([a-z ]+), DISK ([a-z ]+)", re.MULTILINE
+    r"([A-Z ]+): MEMORY ([a-z ()]+), RUNTIME ([a-z ()]+), DISK ([a-z ()]+)", re.MULTILINE
 )
 
 
@@ -159,7 +159,7 @@ PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
     disk_is_whole,
     disk_is_not_ahead,
     report_is_true,
-    nothing_stays_unknown,
+    nothing_stays_unverified,
     a_second_run_finishes,
     the_lock_is_free,
 )

@@ -182,7 +182,7 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     sandbox.options.before_statement = refuse_loads
     found = apply()
     ended(
-        found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before"
+        found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME unverified", "DISK as before"
     )
     assert of_layer(dump(sandbox_instance), "DISK") == of_layer(before, "DISK")
     sandbox.options.before_statement = lambda _sql: None

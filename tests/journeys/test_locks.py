@@ -154,7 +154,7 @@ def test_a_dead_lock_is_taken_over_and_its_leftovers_are_ours(
 
 
 @pytest.mark.parametrize("way", ["saved plan", "unlocked", "refused before"])
-def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
+def test_leftovers_of_an_interrupted_apply_stay_ours_until_one_finishes(
     project: Project, instance: Instance, way: str
 ) -> None:
     project.write(FILES)
@@ -231,7 +231,7 @@ def test_a_lock_that_names_what_is_no_module_is_taken_over(
 # -- that is gone when its owner goes on -----------------------------------------------------------
 
 
-NOT_KNOWN = "MEMORY unknown, RUNTIME unknown, DISK unknown"
+LOCK_LOST = ", ".join(f"{layer} unknown (lock lost)" for layer in ("MEMORY", "RUNTIME", "DISK"))
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_another_apply_went_on_and_finished(
 
     error = first(step, another)
     assert isinstance(error, ApplyError)
-    assert error.layers == [f"MYSQL SERVERS: {NOT_KNOWN}"]
+    assert error.layers == [f"MYSQL SERVERS: {LOCK_LOST}"]
     assert "the lock was removed, by unlock or by another apply that has finished" in str(error)
     assert "nothing was restored" in str(error)
     assert error.fix == "run plan again to see the current state"
@@ -298,7 +298,7 @@ def test_the_one_that_holds_the_lock_now_is_named(
 
     error = first(step, another)
     assert isinstance(error, ApplyError)
-    assert error.layers == [f"MYSQL SERVERS: {NOT_KNOWN}"]
+    assert error.layers == [f"MYSQL SERVERS: {LOCK_LOST}"]
     assert "the lock was taken by somebody else: apply by pid 7 on elsewhere" in str(error)
     assert "removed" not in str(error)
     assert instance.query("SELECT owner FROM proxyctl_lock") == [("them",)]
