@@ -306,6 +306,7 @@ def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
     logger, handler = logging.getLogger("proxyctl"), _StderrHandler()
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
+    logger.propagate = False
     try:
         python, system = platform.python_version(), platform.platform()
         _LOGGER.debug("proxyctl %s, Python %s, %s", __version__, python, system)
@@ -317,6 +318,7 @@ def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
         _LOGGER.debug("ended by %s", type(error).__name__)
         raise
     finally:
+        logger.propagate = True
         logger.setLevel(logging.NOTSET)
         logger.removeHandler(handler)
 

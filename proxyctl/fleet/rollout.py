@@ -231,13 +231,11 @@ class _Rollout:
         for target, shunned in shunned_by_target:
             newly_shunned = sorted(shunned - self._shunned_before[target])
             self._results[target] = replace(self._results[target], shunned=newly_shunned)
+        messages = {failure.name: failure.error.message for failure in failed}
         for target in targets:
-            for failure in failed:
-                if failure.name == target.name:
-                    error = ApplyError(
-                        f"applied, but could not be read afterwards: {failure.error.message}"
-                    )
-                    self._results[target] = replace(self._results[target], error=error)
+            if message := messages.get(target.name):
+                error = ApplyError(f"applied, but could not be read afterwards: {message}")
+                self._results[target] = replace(self._results[target], error=error)
 
 
 def _rolled(target: Target, state: State) -> Rolled:

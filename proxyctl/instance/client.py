@@ -32,6 +32,7 @@ from proxyctl.instance.connect import (
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.sockets import ANSWER_LIMIT, TABLE_LIMIT, AnswerTooLargeError
 from proxyctl.state.sql import Statement, mask_literals
+from proxyctl.text import printable
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -245,10 +246,13 @@ class AdminClient:
 
     def _log(self, text: str, *values: object) -> None:
         """Log a text and its values, which hold no secret, as soon as no `logging_later` runs."""
-        if self._delayed is None:
-            _LOGGER.debug(text, *values)
-        elif _LOGGER.isEnabledFor(logging.DEBUG):
+        if self._delayed is not None:
             self._delayed.append((text, values))
+        elif _LOGGER.isEnabledFor(logging.DEBUG):
+            # Any handler can write it: no part of a value begins a line, or is no UTF-8.
+            _LOGGER.debug(
+                text, *(printable(one) if isinstance(one, str) else one for one in values)
+            )
 
     def _log_statement(self, statement: Statement) -> None:
         """Log a statement with its secrets masked: any handler may keep what a record holds."""
