@@ -144,6 +144,9 @@ def test_an_export_shows_exactly_the_layers_that_differ(
 ) -> None:
     # A drained server is exported as MEMORY has it.
     assume(layer != "runtime" or moved == ("LOAD",) or not drained_by(older, newer))
+    # A LOAD of the exported rules publishes the fast routing of MEMORY, too: it needs a rule more.
+    fast_routing = "mysql_query_rules_fast_routing"
+    assume(layer == "memory" or older[fast_routing] or not newer[fast_routing])
     fill(served, older)
     move(served, older, ("LOAD", "SAVE"))
     fill(served, newer)
