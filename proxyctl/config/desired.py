@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.checks import USER_TABLES, check_tables
+from proxyctl.config.checks import check_tables
 from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
 from proxyctl.config.rows import SourceRows, compile_part, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
@@ -151,14 +151,12 @@ def _tables(
     check_tables(tables, variables, context)
     shards.check_reserved(tables.get("mysql_query_rules"), context)
     shards.check_digests(variables.get("mysql_variables"), context)
-    for name in USER_TABLES:
-        if name in tables:
-            tables[name] = _folded_users(tables[name])
-    return {**tables, **variables}, tuple(shards.reserved.values())
+    folded = {name: _folded_users(table) for name, table in tables.items()}
+    return {**folded, **variables}, tuple(shards.reserved.values())
 
 
 def _folded_users(table: DesiredTable) -> DesiredTable:
-    """Return the users, with two equal halves as one row: ProxySQL reads them back so."""
+    """Return the table, with two equal halves of a user as one row: ProxySQL reads them back so."""
     rows = fold_users(table.layout, cast("Rows", table.rows))
     if len(rows) == len(table.rows):
         return table

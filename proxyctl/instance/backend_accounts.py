@@ -23,7 +23,6 @@ _ADMINISTRATIVE = (
 )
 """Columns of mysql.user. Other columns give rights over data, which an application may need."""
 
-
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 
 

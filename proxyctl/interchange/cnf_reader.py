@@ -34,7 +34,7 @@ from proxyctl.interchange.cnf_sections import (
 )
 from proxyctl.interchange.content import FileContent
 from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
-from proxyctl.interchange.not_a_cnf import refuse_placeholders, shell_placeholders
+from proxyctl.interchange.not_a_cnf import explained, refuse_placeholders, shell_placeholders
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
 
@@ -54,15 +54,23 @@ class CnfContent(NamedTuple):
 
 
 def read_cnf(
-    text: str, path: str, *, version: Version | None = None, offset: Offset = WHOLE_FILE
+    text: str, path: str, *, version: Version | None = None, offset: Offset | None = WHOLE_FILE
 ) -> CnfContent:
     """Return the configuration that ProxySQL makes of the file.
 
     Bytes that are not UTF-8 are surrogate escapes. Tables and variables hold passwords as the file
     does; warnings and errors hold none. `version`: of the ProxySQL that reads the file, by default
     of the ProxySQL that wrote it, if the file has its version. `offset`: of a text inside of a
-    file. Raises: ConfigError for a file that keeps ProxySQL from starting, and for a template.
+    file; None if its lines are not lines of the file. Raises: ConfigError for a file that keeps
+    ProxySQL from starting, and for another file, such as a template.
     """
+    try:
+        return _read(text, path, version, offset or WHOLE_FILE)
+    except ConfigError as error:
+        raise explained(error, text, offset) from error
+
+
+def _read(text: str, path: str, version: Version | None, offset: Offset) -> CnfContent:
     root = parse(text, path, offset)
     refuse_placeholders(root, text)
     named = version or _writer(root)

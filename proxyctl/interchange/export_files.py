@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from proxyctl.catalog import Version
 from proxyctl.config.project import ConfigFiles
-from proxyctl.interchange.content import FileContent, add_variables
-from proxyctl.interchange.secrets import with_secrets, without_references
+from proxyctl.interchange.content import (
+    FileContent,
+    add_variables,
+    with_secrets,
+    without_references,
+)
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.state.row import Desired, sorted_keys
+from proxyctl.state.row import sorted_keys
 
 
 def export_files(
@@ -20,13 +24,8 @@ def export_files(
     SQL cannot express.
     """
     desired = files.project(version).desired
-    content = _compiled(desired, secrets)
-    content.is_for_version = (version or files.version) is not None
-    return written_file(content, form, secrets, owned=desired.tables)
-
-
-def _compiled(desired: Desired, secrets: str) -> FileContent:
-    content = FileContent(desired.version)
+    is_for_version = (version or files.version) is not None
+    content = FileContent(desired.version, is_for_version=is_for_version)
     for name, table in desired.tables.items():
         layout = content.layouts[name] = table.layout
         if layout.table.prefix is not None:
@@ -37,4 +36,4 @@ def _compiled(desired: Desired, secrets: str) -> FileContent:
         if secrets != "clear":
             rows = without_references(content, layout, rows)
         content.tables[name] = with_secrets(content, layout, rows, secrets)
-    return content
+    return written_file(content, form, secrets, owned=desired.tables)

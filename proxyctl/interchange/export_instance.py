@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout, Role
 from proxyctl.config.project import mistakes_in
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import RuntimeFacts, read_facts
+from proxyctl.instance.facts import read_facts
 from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
-from proxyctl.interchange.content import FileContent, add_variables
+from proxyctl.interchange.content import FileContent, add_variables, with_secrets
 from proxyctl.interchange.fold import from_runtime, passed_over
-from proxyctl.interchange.secrets import with_secrets
 from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.state.compare import Difference, differences_from_memory, fold_users
 from proxyctl.state.compare_servers import compare_servers
@@ -33,7 +32,11 @@ def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) 
     deviations = read_deviations(client, layouts)
     content = FileContent(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
-    topology = _placed(layouts, tables, facts)
+    placing = {
+        name: {layer: rows.values() for layer, rows in table.rows.items()}
+        for name, table in tables.items()
+    }
+    topology = Topology.placed(layouts, placing, facts.monitor)
     for name in TABLES:
         if name in layouts:
             _add_table(content, tables[name], topology, layer=layer, secrets=secrets)
@@ -48,21 +51,6 @@ def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) 
         header=[f"{layer.upper()} of {client.address}, ProxySQL {client.version_text}"],
         check=lambda text: mistakes_in(text, client.version, deviations),
     )
-
-
-def _placed(
-    layouts: Mapping[str, Layout], tables: Mapping[str, TableLayers], facts: RuntimeFacts
-) -> Topology:
-    """Return the families whose nodes the monitor places, as MEMORY configures them."""
-    memory, runtime = (
-        Topology.of(
-            layouts,
-            {name: table.rows[layer].values() for name, table in tables.items()},
-            facts.monitor,
-        )
-        for layer in (Layer.MEMORY, Layer.RUNTIME)
-    )
-    return memory.placed_in(runtime)
 
 
 def _add_table(

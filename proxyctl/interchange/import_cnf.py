@@ -15,18 +15,22 @@ from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
 from proxyctl.config.yaml import read_foreign_yaml
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError, counted
 from proxyctl.interchange.cnf_reader import CnfContent, read_cnf
-from proxyctl.interchange.content import FileContent, add_variables, leave_out_administrators
+from proxyctl.interchange.content import (
+    FileContent,
+    add_variables,
+    environment_name,
+    leave_out_administrators,
+    with_secrets,
+)
 from proxyctl.interchange.embedded import EmbeddedFile, embedded_file
-from proxyctl.interchange.libconfig import WHOLE_FILE, Offset
+from proxyctl.interchange.libconfig import Offset
 from proxyctl.interchange.not_a_cnf import (
     CNF,
-    explained,
     holds_cnf,
     looks_like_yaml,
     sections_as_yaml,
     template_in,
 )
-from proxyctl.interchange.secrets import environment_name, with_secrets
 from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows
@@ -83,7 +87,7 @@ def import_cnf(path: str, *, version: Version | None, secrets: str) -> ImportedC
         raise ProxyctlError(f"{path}: {error}", fix=error.fix or near_file(path)) from error
     beginning = None
     try:
-        cnf = cnf_content(text, path, version=version, secrets=secrets)
+        cnf = read_cnf(text, path, version=version)
     except ConfigError:
         if not looks_like_yaml(text, path):
             raise
@@ -91,9 +95,11 @@ def import_cnf(path: str, *, version: Version | None, secrets: str) -> ImportedC
         place, offset = f"{path} (text of line {embedded.line})", None
         if embedded.is_literal:
             place, offset = path, Offset(embedded.line - 1, embedded.indent)
-        cnf = cnf_content(embedded.text, place, version=version, secrets=secrets, offset=offset)
+        cnf = read_cnf(embedded.text, place, version=version, offset=offset)
         beginning = f"{path}:{embedded.line}:{embedded.column}"
     content = cnf.content
+    content.warnings += cnf.placeholders
+    _complete(content, secrets)
     file = written_file(
         content, "yaml", secrets, check=lambda text: mistakes_in(text, content.version)
     )
@@ -114,25 +120,8 @@ def _embedded(text: str, path: str) -> EmbeddedFile:
     return embedded_file(documents, text, holds_cnf, name=CNF)
 
 
-def cnf_content(
-    text: str,
-    path: str,
-    *,
-    version: Version | None,
-    secrets: str,
-    offset: Offset | None = WHOLE_FILE,
-) -> CnfContent:
-    """Return the content of a proxysql.cnf, with a warning for everything left out or changed.
-
-    `version`, `secrets`: as for `import_cnf`. `offset`: of a text inside of a file; None if its
-    lines are not lines of the file. Raises: ConfigError.
-    """
-    try:
-        cnf = read_cnf(text, path, version=version, offset=offset or WHOLE_FILE)
-    except ConfigError as error:
-        raise explained(error, text, offset) from error
-    content = cnf.content
-    content.warnings += cnf.placeholders
+def _complete(content: FileContent, secrets: str) -> None:
+    """Note what ProxySQL ignores, and write variables as files do. Changes: content."""
     for name, layout in content.layouts.items():
         rows = content.tables[name]
         content.tables[name] = with_secrets(content, layout, rows, secrets)
@@ -143,7 +132,6 @@ def cnf_content(
     _complete_charset_pair(content)
     variables, content.variables = content.variables, {}
     add_variables(content, variables.items(), secrets, keeps_defaults=True)
-    return cnf
 
 
 def _complete_charset_pair(content: FileContent) -> None:

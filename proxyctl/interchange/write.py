@@ -14,8 +14,7 @@ from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
 from proxyctl.interchange.cnf_writer import write_cnf
-from proxyctl.interchange.content import FileContent
-from proxyctl.interchange.secrets import environment_name, without_secrets
+from proxyctl.interchange.content import FileContent, environment_name, without_secrets
 from proxyctl.interchange.sql import write_script
 from proxyctl.interchange.yaml import (
     Commented,

@@ -112,7 +112,8 @@ def desired_of(
     scope = header.scope
     if scope is None:
         scope = dict.fromkeys(snapshot.tables, TableScope())
-    topology = _topology(snapshot, layouts)
+    held = {name: table.layers for name, table in snapshot.tables.items()}
+    topology = Topology.placed(layouts, held, _monitor_settings(snapshot))
     tables: dict[str, DesiredTable] = {}
     warnings: list[str] = []
     for name in TABLES:
@@ -141,8 +142,8 @@ def desired_of(
     )
 
 
-def _topology(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> Topology:
-    """Return the families whose nodes the monitor placed at the time of the snapshot.
+def _monitor_settings(snapshot: Snapshot) -> MonitorSettings:
+    """Return the settings of the monitor at the time of the snapshot, as if it was on.
 
     A snapshot without variables does not tell whether the monitor discovered nodes of Amazon RDS.
     """
@@ -152,14 +153,7 @@ def _topology(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> Topology:
         if table in snapshot.tables
         for name, value in snapshot.tables[table].layers[Layer.RUNTIME]
     }
-    settings = MonitorSettings.of(variables).as_if_on()
-
-    def families(layer: Layer) -> Topology:
-        tables = settings.family_tables
-        held = {n: snapshot.tables[n].layers[layer] for n in tables if n in snapshot.tables}
-        return Topology.of(layouts, held, settings)
-
-    return families(Layer.MEMORY).placed_in(families(Layer.RUNTIME))
+    return MonitorSettings.of(variables).as_if_on()
 
 
 def _configured(layout: Layout, layers: Mapping[Layer, Rows], topology: Topology) -> Rows:

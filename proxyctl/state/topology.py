@@ -19,7 +19,7 @@ from typing import Self
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.state.cells import number
-from proxyctl.state.row import Key, Row, Rows
+from proxyctl.state.row import Key, Layer, Row, Rows
 
 Node = tuple[Value, Value]
 """hostname and port."""
@@ -154,6 +154,20 @@ class Topology:
             for family in _families(name, layouts[name], tables[name], settings)
         ]
         return cls(tuple(_without_overlap(found)))
+
+    @classmethod
+    def placed(
+        cls,
+        layouts: Mapping[str, Layout],
+        tables: Mapping[str, Mapping[Layer, Iterable[Row]]],
+        settings: MonitorSettings,
+    ) -> Topology:
+        """Return the families whose nodes the monitor places now, as MEMORY configures them."""
+        memory, runtime = (
+            cls.of(layouts, {name: layers[layer] for name, layers in tables.items()}, settings)
+            for layer in (Layer.MEMORY, Layer.RUNTIME)
+        )
+        return memory.placed_in(runtime)
 
     def of_servers(self, layout: Layout) -> Topology:
         """Return the families whose nodes are rows of this table."""

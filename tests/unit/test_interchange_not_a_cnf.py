@@ -8,8 +8,8 @@ import pytest
 
 from proxyctl.config.yaml import read_foreign_yaml
 from proxyctl.errors import ConfigError
+from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.embedded import EmbeddedFile, embedded_file
-from proxyctl.interchange.import_cnf import cnf_content
 from proxyctl.interchange.not_a_cnf import holds_cnf, looks_like_yaml
 
 CNF = 'mysql_servers=( { address="a" hostgroup=0 } )\n'
@@ -22,7 +22,7 @@ def found(source: str) -> EmbeddedFile:
 def answer(text: str) -> str:
     """The first line of the error of a file that import refuses."""
     with pytest.raises(ConfigError) as caught:
-        cnf_content(text, "a.cnf", version=None, secrets="hash")
+        read_cnf(text, "a.cnf")
     return caught.value.lines()[0]
 
 
@@ -115,7 +115,7 @@ def test_languages_of_templates(line: str, expected: str) -> None:
 
 
 def test_a_comment_makes_no_template() -> None:
-    imported = cnf_content(f"# {{{{ managed }}}}\n{CNF}", "a.cnf", version=None, secrets="hash")
+    imported = read_cnf(f"# {{{{ managed }}}}\n{CNF}", "a.cnf")
     assert imported.content.tables["mysql_servers"]
     assert "template" not in answer(f"# {{{{ managed }}}}\n{CNF}x=")
 
@@ -123,7 +123,7 @@ def test_a_comment_makes_no_template() -> None:
 def test_a_placeholder_in_a_password_is_not_repeated() -> None:
     text = 'mysql_users=( { username="u{{ a }}" password="hunter2{{ b }}" } )'
     with pytest.raises(ConfigError) as caught:
-        cnf_content(text, "a.cnf", version=None, secrets="hash")
+        read_cnf(text, "a.cnf")
     places = [(mistake.column, mistake.key) for mistake in caught.value.mistakes]
     assert places == [(26, "username"), (46, "password")]
     assert "hunter2" not in "".join(caught.value.lines())
@@ -142,7 +142,7 @@ def test_a_placeholder_in_a_password_is_not_repeated() -> None:
 )
 def test_a_heredoc_is_cut_out(script: str, lines: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        cnf_content(script, "a b.sh", version=None, secrets="hash")
+        read_cnf(script, "a b.sh")
     fix = f"`sed -n '{lines}p' 'a b.sh' > proxysql.cnf`, and import that file"
     assert caught.value.mistakes[0].fix == fix
 
@@ -150,5 +150,5 @@ def test_a_heredoc_is_cut_out(script: str, lines: str) -> None:
 @pytest.mark.parametrize("written", ["$x", "`x`", "\\\\d", "%{ x }"])
 def test_a_heredoc_that_the_script_changes_is_not_cut_out(written: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        cnf_content(f"cat <<A\n{CNF}#{written}\nA\n", "a.sh", version=None, secrets="hash")
+        read_cnf(f"cat <<A\n{CNF}#{written}\nA\n", "a.sh")
     assert "import the file that the script writes" in str(caught.value.mistakes[0].fix)

@@ -9,9 +9,8 @@ import pytest
 from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
-from proxyctl.interchange.content import FileContent
+from proxyctl.interchange.content import FileContent, with_secrets
 from proxyctl.interchange.fold import from_runtime
-from proxyctl.interchange.secrets import with_secrets
 from proxyctl.interchange.write import written_file
 from proxyctl.interchange.yaml import Commented, write_document
 from proxyctl.state.passwords import native_hash

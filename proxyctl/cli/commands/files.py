@@ -18,7 +18,6 @@ from proxyctl.errors import ExitCode, UsageError, counted
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
-    from proxyctl.catalog import Version
     from proxyctl.instance.authentication import Trust
     from proxyctl.instance.backend import Account
     from proxyctl.interchange.write import WrittenFile
@@ -165,7 +164,14 @@ def import_(
             fix="proxyctl import --help shows its options",
         )
     if cnf is not None:
-        return _import_cnf(cnf, secrets, proxysql_version, out)
+        from proxyctl.interchange.import_cnf import import_cnf
+
+        imported = import_cnf(cnf, version=proxysql_version, secrets=secrets)
+        if imported.beginning is not None:
+            say(f"{imported.beginning}: import reads the proxysql.cnf that begins here")
+        emit(imported.file, secrets, out)
+        say(*imported.remarks(out or "the output"))
+        return ExitCode.DONE
     from proxyctl.interchange.import_users import import_users
     from proxyctl.nodes.discover import members_in
 
@@ -175,17 +181,6 @@ def import_(
         node, account, secrets, version=proxysql_version, default_hostgroup=default_hostgroup
     )
     emit(file, secrets, out)
-    return ExitCode.DONE
-
-
-def _import_cnf(cnf: str, secrets: Secrets, version: Version | None, out: str | None) -> int:
-    from proxyctl.interchange.import_cnf import import_cnf
-
-    imported = import_cnf(cnf, version=version, secrets=secrets)
-    if imported.beginning is not None:
-        say(f"{imported.beginning}: import reads the proxysql.cnf that begins here")
-    emit(imported.file, secrets, out)
-    say(*imported.remarks(out or "the output"))
     return ExitCode.DONE
 
 
