@@ -23,9 +23,9 @@ from proxyctl.instance.lock import Lock
 from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import plan_and_current
 from proxyctl.plan.plan import Plan, raise_refusals
+from proxyctl.rows.sql import Statement
 from proxyctl.snapshots.folder import keep
 from proxyctl.snapshots.snapshot import header_of
-from proxyctl.state.sql import Statement
 
 Planner = Callable[[Mapping[str, bool]], tuple[Plan, InstanceState]]
 """Returns the plan of the instance and the state that it was made from.

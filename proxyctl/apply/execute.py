@@ -20,7 +20,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.plan import ModulePlan, Plan, raise_refusals
-from proxyctl.state.row import Layer, Rows
+from proxyctl.rows.row import Layer, Rows
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, reporter: Reporter) -> ApplyResult:

@@ -15,19 +15,19 @@ from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import ask, parse_rows, rows_text
-from proxyctl.state.compare import (
+from proxyctl.proxysql.compare import (
     NOT_PUBLISHED,
     Difference,
     differences,
     fold_users,
     is_settable,
 )
-from proxyctl.state.compare_servers import compare_servers
-from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
-from proxyctl.state.runtime import is_copied, runtime_image
-from proxyctl.state.servers import server_reader
-from proxyctl.state.sql import MASK, is_secret
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.compare_servers import compare_servers
+from proxyctl.proxysql.load_image import is_copied, runtime_image
+from proxyctl.proxysql.servers import server_reader
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
+from proxyctl.rows.sql import MASK, is_secret
 
 MOST_SHOWN = 20
 

@@ -10,8 +10,8 @@ from proxyctl.plan.change import Change
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.saved import SavedPlan
+from proxyctl.rows.row import DesiredRow, Key, Layer
 from proxyctl.snapshots.snapshot import APPLY
-from proxyctl.state.row import DesiredRow, Key, Layer
 
 PEER_TIMEOUT_S = 30.0
 """The default time for the members of a ProxySQL Cluster to follow. Units: seconds."""

@@ -22,9 +22,9 @@ from proxyctl.errors import (
 from proxyctl.instance.lock import RESTARTED
 from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.placement import placed_rows
-from proxyctl.state.row import Layer, Rows
-from proxyctl.state.servers import without_shunning
+from proxyctl.proxysql.placement import placed_rows
+from proxyctl.proxysql.servers import without_shunning
+from proxyctl.rows.row import Layer, Rows
 
 ATTEMPTS = 3
 """The attempts to restore if the connection breaks or a statement fails."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 
 OLD, UNVERIFIED = "as before", "unverified"
 """The states of a layer besides `as in the files` and `as in the snapshot`."""

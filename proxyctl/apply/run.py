@@ -19,9 +19,9 @@ from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.plan.steps import placed_again
-from proxyctl.state.row import Layer, Rows
-from proxyctl.state.sql import Statement
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import Layer, Rows
+from proxyctl.rows.sql import Statement
 
 SETTLE_S = 2.0
 """Seconds until a row that was loaded ONLINE and that RUNTIME shows SHUNNED is read again."""

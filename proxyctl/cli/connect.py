@@ -19,7 +19,7 @@ from proxyctl.cli.option import no_such
 from proxyctl.cli.options import ConnectionOptions, FleetOptions, LayerName
 from proxyctl.cli.output import progress
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.catalog import Version
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
     from proxyctl.plan.make import PlanOptions
-    from proxyctl.state.configuration import Configuration
+    from proxyctl.proxysql.configuration import Configuration
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -16,6 +16,21 @@ from proxyctl.config.context import Compilation
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import field_place, key_words
 from proxyctl.errors import Mistake
+from proxyctl.proxysql.cells import (
+    DIGEST_FIX,
+    MODIFIERS_FIX,
+    digest_problem,
+    ignored_keys,
+    modifiers_problem,
+)
+from proxyctl.proxysql.flaws import OF_REFERENCE, flaws, has_flaws
+from proxyctl.proxysql.load_image import (
+    CLIENT_ADDR_FIX,
+    PASTED,
+    clashing_writers,
+    client_addr_problem,
+    columns_with_quote,
+)
 from proxyctl.routing.regex import (
     CONTROL_FIX,
     BadPattern,
@@ -27,22 +42,8 @@ from proxyctl.routing.regex import (
     is_plain,
     never_matches_if_broken,
 )
-from proxyctl.state.cells import (
-    DIGEST_FIX,
-    MODIFIERS_FIX,
-    digest_problem,
-    ignored_keys,
-    modifiers_problem,
-)
-from proxyctl.state.flaws import OF_REFERENCE, flaws, has_flaws
-from proxyctl.state.row import KEEP, Desired, DesiredTable, Key, Secret
-from proxyctl.state.runtime import (
-    CLIENT_ADDR_FIX,
-    PASTED,
-    clashing_writers,
-    client_addr_problem,
-    columns_with_quote,
-)
+from proxyctl.rows.desired import Desired, DesiredTable
+from proxyctl.rows.row import KEEP, Key, Secret
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 

@@ -21,8 +21,8 @@ from proxyctl.catalog import MAX_INT, Column, ColumnKind, Layout
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import ValueProblem
-from proxyctl.state.cells import MAX_LATENCY_MS
-from proxyctl.state.sql import NUL
+from proxyctl.proxysql.cells import MAX_LATENCY_MS
+from proxyctl.rows.sql import NUL
 
 _SIGNED = frozenset({"rule_id", "flagIN"})
 """Numbers that ProxySQL keeps and uses below 0, where no check forbids it."""

@@ -24,7 +24,7 @@ from proxyctl.config.env_references import resolve
 from proxyctl.config.mistakes import Mistakes, ValueProblem, described, key_text
 from proxyctl.config.sources import Fence
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
-from proxyctl.state.row import Secret, Where
+from proxyctl.rows.row import Secret, Where
 from proxyctl.text import shown
 
 SectionPath = tuple[str | int, ...]

@@ -18,19 +18,11 @@ from proxyctl.config.sections.routing import compile_routing_tests, keep_alive
 from proxyctl.config.sections.sharding import compile_shards
 from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
+from proxyctl.proxysql.compare import fold_users
+from proxyctl.proxysql.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
 from proxyctl.routing.tests import RoutingTest
-from proxyctl.state.compare import fold_users
-from proxyctl.state.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
-from proxyctl.state.row import (
-    KEEP,
-    Desired,
-    DesiredTable,
-    GuardAction,
-    GuardLimits,
-    Key,
-    Rows,
-    Where,
-)
+from proxyctl.rows.desired import Desired, DesiredTable, GuardAction, GuardLimits
+from proxyctl.rows.row import KEEP, Key, Rows, Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards

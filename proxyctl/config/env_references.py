@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
-from proxyctl.state.row import REFERENCES, Secret
+from proxyctl.rows.row import REFERENCES, Secret
 
 MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 from proxyctl.text import Nearest, nearest, shown
 
 _RENDERED = "the line number counts in the text that the template renders to"

@@ -31,7 +31,7 @@ from proxyctl.config.columns import (
     row_type,
 )
 from proxyctl.config.mistakes import ValueProblem
-from proxyctl.state.row import Glob, NumberRange, Term
+from proxyctl.rows.desired import Glob, NumberRange, Term
 from proxyctl.text import shown
 
 

@@ -22,7 +22,8 @@ from proxyctl.config.mistakes import Mistakes, described
 from proxyctl.config.sources import UnreadableError, read_text
 from proxyctl.config.validation import check_rows, other_version
 from proxyctl.config.yaml import Document, YamlList
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Where
 from proxyctl.text import shown
 
 MAX_TABLE = 512 * 1024 * 1024

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from proxyctl.config.mistakes import ValueProblem
 from proxyctl.errors import UsageError, os_reason
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""

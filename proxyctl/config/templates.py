@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.config.sources import MAX_FILE, Fence, UnreadableError, read_text
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 _RUNTIME_ERRORS = (
     TemplateError,

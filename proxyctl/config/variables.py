@@ -27,9 +27,10 @@ from proxyctl.config.env_references import REFERENCE_FIX, is_reference
 from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.validation import since_when
 from proxyctl.config.yaml import Unusable
-from proxyctl.state.flaws import OF_REFERENCE
-from proxyctl.state.row import DesiredTable, Scope, Secret, Where
-from proxyctl.state.sql import NUL
+from proxyctl.proxysql.flaws import OF_REFERENCE
+from proxyctl.rows.desired import DesiredTable, Scope
+from proxyctl.rows.row import Secret, Where
+from proxyctl.rows.sql import NUL
 
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
 _REPEATED = frozenset({*INTERFACES, "mysql-server_version"})

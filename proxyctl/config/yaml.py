@@ -26,7 +26,7 @@ from yaml.events import (
 
 from proxyctl.config.mistakes import Mistakes, ValueProblem
 from proxyctl.errors import ConfigError
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 MAX_DEPTH = 100
 MAX_ALIASED_NODES = 1_000_000

@@ -20,10 +20,10 @@ from proxyctl.instance.facts import read_pool, read_variables
 from proxyctl.instance.lethal import read_mistyped, tables_with_mistyped_cells
 from proxyctl.instance.read import TableLayers, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import TableDiff, diff_table
-from proxyctl.state.cell_types import MistypedCells
-from proxyctl.state.row import SENSITIVE, Layer, sorted_keys
-from proxyctl.state.servers import Server, server_reader
-from proxyctl.state.topology import Family, MonitorSettings, Node, Topologies, Topology
+from proxyctl.proxysql.cell_types import MistypedCells
+from proxyctl.proxysql.servers import Server, server_reader
+from proxyctl.proxysql.topology import Family, MonitorSettings, Node, Topologies, Topology
+from proxyctl.rows.row import SENSITIVE, Layer, sorted_keys
 from proxyctl.stats.read import read_digest_memory
 
 

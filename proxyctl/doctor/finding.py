@@ -10,7 +10,7 @@ from typing import NamedTuple
 from proxyctl.errors import ExitCode, counted
 from proxyctl.fleet.outcome import Failed, worst
 from proxyctl.lint.finding import Severity
-from proxyctl.state.topology import Node, node_text
+from proxyctl.proxysql.topology import Node, node_text
 
 
 class Code(NamedTuple):

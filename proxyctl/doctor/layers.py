@@ -9,8 +9,8 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.instance.cluster import Member, configured, diffs_variable
 from proxyctl.plan.diff import TableDiff
-from proxyctl.state.compare import Difference
-from proxyctl.state.row import Key, row_name
+from proxyctl.proxysql.compare import Difference
+from proxyctl.rows.row import Key, row_name
 
 
 def layers(facts: Facts) -> Iterator[Diagnosis]:

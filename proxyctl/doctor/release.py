@@ -16,7 +16,7 @@ from proxyctl.catalog.releases import (
 )
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Diagnosis, listed
-from proxyctl.state.topology import node_text
+from proxyctl.proxysql.topology import node_text
 
 
 def release(facts: Facts) -> Iterator[Diagnosis]:

@@ -11,9 +11,9 @@ from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Use
 from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.errors import counted
 from proxyctl.plan.diff import ServerDiff
-from proxyctl.state.row import Key
-from proxyctl.state.servers import Server
-from proxyctl.state.topology import Node, node_text
+from proxyctl.proxysql.servers import Server
+from proxyctl.proxysql.topology import Node, node_text
+from proxyctl.rows.row import Key
 
 _MONITOR_USER = "mysql-monitor_username"
 

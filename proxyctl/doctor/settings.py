@@ -8,7 +8,7 @@ from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Diagnosis, listed
 from proxyctl.errors import counted
-from proxyctl.state.topology import Node, node_text
+from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.stats.units import size_text
 
 

@@ -21,7 +21,7 @@ from proxyctl.instance.connect import NOT_UNDERSTOOD, code_and_text, decoded, un
 from proxyctl.instance.facts import read_variables
 from proxyctl.instance.sockets import ANSWER_LIMIT, AnswerTooLargeError, connected
 from proxyctl.instance.tls import verified
-from proxyctl.state.topology import Node
+from proxyctl.proxysql.topology import Node
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proxyctl.errors import InstanceError
 from proxyctl.instance.backend import Account, BackendConnection, BackendError, backend
 from proxyctl.instance.connect import unreachable_reason
-from proxyctl.state.topology import Node
+from proxyctl.proxysql.topology import Node
 
 _ADMINISTRATIVE = (
     "Super_priv",

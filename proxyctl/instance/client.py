@@ -1,6 +1,6 @@
 """The connection to an admin interface.
 
-Each call sends one statement over the text protocol, without arguments: `state.sql` makes the
+Each call sends one statement over the text protocol, without arguments: `rows.sql` makes the
 literals. No call opens a transaction: ProxySQL swallows BEGIN, and an open SQLite transaction
 blocks the interface for every administrator. Answers are decoded with surrogateescape: one latin1
 byte in a comment must not break the connection.
@@ -31,7 +31,7 @@ from proxyctl.instance.connect import (
 )
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.sockets import ANSWER_LIMIT, TABLE_LIMIT, AnswerTooLargeError
-from proxyctl.state.sql import Statement, mask_literals
+from proxyctl.rows.sql import Statement, mask_literals
 from proxyctl.text import printable
 
 if TYPE_CHECKING:

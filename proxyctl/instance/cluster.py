@@ -20,7 +20,7 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_variables
 from proxyctl.instance.lethal import reject_rows_that_crash_proxysql
-from proxyctl.state.topology import Node, node_text
+from proxyctl.proxysql.topology import Node, node_text
 
 MODULES = {
     "admin_variables": "ADMIN VARIABLES",

@@ -11,9 +11,9 @@ from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lethal import reject_rows_that_crash_proxysql
-from proxyctl.state.row import Key
-from proxyctl.state.sql import literal
-from proxyctl.state.topology import MONITOR_VARIABLES, MonitorSettings
+from proxyctl.proxysql.topology import MONITOR_VARIABLES, MonitorSettings
+from proxyctl.rows.row import Key
+from proxyctl.rows.sql import literal
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ from proxyctl.catalog import ADMIN_MODULES, Layout, Table, layout_of, parse_vers
 from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, retried
-from proxyctl.state.cell_types import (
+from proxyctl.proxysql.cell_types import (
     MistypedCells,
     as_read,
     has_mistyped_cell,
     has_mistyped_key,
     mistyped,
 )
-from proxyctl.state.row import Layer, row_name
-from proxyctl.state.sql import literal, quoted_name, table_name
+from proxyctl.rows.row import Layer, row_name
+from proxyctl.rows.sql import literal, quoted_name, table_name
 
 _SIGN = 1 << 31
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from proxyctl.errors import ConnectionLostError, InstanceError, RefusedError, StatementError
 from proxyctl.instance.client import AdminClient
-from proxyctl.state.sql import Statement, literal
+from proxyctl.rows.sql import Statement, literal
 from proxyctl.text import printable
 
 LEASE_S = 60

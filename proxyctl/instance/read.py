@@ -31,10 +31,10 @@ from proxyctl.instance.lethal import (
     tables_with_mistyped_cells,
 )
 from proxyctl.instance.sockets import TABLE_LIMIT
-from proxyctl.state.cell_types import MistypedCells, as_read, as_text
-from proxyctl.state.configuration import ConfigTable, Configuration, variables_of
-from proxyctl.state.row import Key, Layer, Row, Rows
-from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
+from proxyctl.proxysql.cell_types import MistypedCells, as_read, as_text
+from proxyctl.proxysql.configuration import ConfigTable, Configuration, variables_of
+from proxyctl.rows.row import Key, Layer, Row, Rows
+from proxyctl.rows.sql import Statement, literal, quoted_name, select_json, table_name
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""

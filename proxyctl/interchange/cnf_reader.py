@@ -35,7 +35,7 @@ from proxyctl.interchange.cnf_sections import (
 from proxyctl.interchange.content import FileContent
 from proxyctl.interchange.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
 from proxyctl.interchange.not_a_cnf import explained, refuse_placeholders, shell_placeholders
-from proxyctl.state.row import Key, Row
+from proxyctl.rows.row import Key, Row
 from proxyctl.text import Nearest
 
 _NEAR = 0.85

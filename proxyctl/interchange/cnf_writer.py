@@ -20,7 +20,7 @@ from proxyctl.interchange.cnf_sections import (
     CnfSection,
 )
 from proxyctl.interchange.libconfig import MIN_INT
-from proxyctl.state.row import KEEP, DesiredRow, listed_rows, named_rows, row_name
+from proxyctl.rows.row import KEEP, DesiredRow, listed_rows, named_rows, row_name
 from proxyctl.text import CONTROL, printable
 
 

@@ -9,10 +9,10 @@ from typing import cast
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, Layout, Role, Version
 from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES, is_secret_variable
-from proxyctl.state.compare import canonical_variable
-from proxyctl.state.passwords import hashed_password
-from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Secret, row_name
-from proxyctl.state.sql import is_secret
+from proxyctl.proxysql.compare import canonical_variable
+from proxyctl.proxysql.passwords import hashed_password
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Row, Secret, row_name
+from proxyctl.rows.sql import is_secret
 
 _ADDRESSES = frozenset(
     {"admin-mysql_ifaces", "admin-pgsql_ifaces", "mysql-interfaces", "pgsql-interfaces"}

@@ -11,7 +11,7 @@ from proxyctl.interchange.content import (
     without_references,
 )
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.state.row import sorted_keys
+from proxyctl.rows.row import sorted_keys
 
 
 def export_files(

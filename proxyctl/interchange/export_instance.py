@@ -12,13 +12,13 @@ from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, r
 from proxyctl.interchange.content import FileContent, add_variables, with_secrets
 from proxyctl.interchange.fold import from_runtime, passed_over
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.state.compare import Difference, differences_from_memory, fold_users
-from proxyctl.state.compare_servers import compare_servers
-from proxyctl.state.row import Layer, Rows, named_rows, sorted_keys
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned
-from proxyctl.state.sql import quoted_name
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.compare import Difference, differences_from_memory, fold_users
+from proxyctl.proxysql.compare_servers import compare_servers
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import Layer, Rows, named_rows, sorted_keys
+from proxyctl.rows.sql import quoted_name
 
 
 def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) -> WrittenFile:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.state.compare import differing, fold_users
-from proxyctl.state.row import Key, Layer, Rows, replace_cells
-from proxyctl.state.runtime import ignored_rows, runtime_image
-from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned, without_shunning
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.compare import differing, fold_users
+from proxyctl.proxysql.load_image import ignored_rows, runtime_image
+from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned, without_shunning
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import Key, Layer, Rows, replace_cells
 
 
 def from_runtime(

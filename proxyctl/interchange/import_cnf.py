@@ -32,8 +32,8 @@ from proxyctl.interchange.not_a_cnf import (
     template_in,
 )
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.state.row import Row
-from proxyctl.state.runtime import ignored_rows
+from proxyctl.proxysql.load_image import ignored_rows
+from proxyctl.rows.row import Row
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from proxyctl.instance.backend import Account
 from proxyctl.instance.backend_accounts import BackendAccount, read_backend_users
 from proxyctl.interchange.content import FileContent, leave_out_administrators
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.state.passwords import is_hash
-from proxyctl.state.row import Row
-from proxyctl.state.topology import Node
+from proxyctl.proxysql.passwords import is_hash
+from proxyctl.proxysql.topology import Node
+from proxyctl.rows.row import Row
 
 _SYSTEM = frozenset(
     ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys", "percona.telemetry", "PUBLIC"]

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import ProxyctlError
-from proxyctl.state import sql
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, NumberRange, Scope, Term
-from proxyctl.state.sql import for_clients, literal, quoted_name
+from proxyctl.rows import sql
+from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term
+from proxyctl.rows.row import KEEP, DesiredRow
+from proxyctl.rows.sql import for_clients, literal, quoted_name
 
 
 def write_script(

@@ -24,8 +24,9 @@ from proxyctl.interchange.yaml import (
     row_lines,
     write_document,
 )
-from proxyctl.state.cells import as_read
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows, row_name
+from proxyctl.proxysql.cells import as_read
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import KEEP, DesiredRow, Key, listed_rows, row_name
 from proxyctl.text import shown
 
 TextChecker = Callable[[str], Sequence[Mistake]]

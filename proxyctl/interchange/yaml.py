@@ -15,7 +15,8 @@ from typing import NoReturn
 
 from proxyctl.catalog import Column, ColumnKind, Layout, Value, VariableKind, Version
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Term
+from proxyctl.rows.desired import DesiredTable, Term
+from proxyctl.rows.row import KEEP, REFERENCES, DesiredRow
 from proxyctl.text import CONTROL
 
 

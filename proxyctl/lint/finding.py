@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.errors import counted
 from proxyctl.routing.criteria import Effect
-from proxyctl.state.row import Key, Secret, Where
+from proxyctl.rows.row import Key, Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.routing.reach import Session

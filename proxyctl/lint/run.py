@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from proxyctl.lint.check import UNUSED_IGNORE, Check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import Key, Where
+from proxyctl.rows.row import Key, Where
 
 
 @dataclass(frozen=True)

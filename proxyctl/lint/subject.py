@@ -11,6 +11,9 @@ from typing import NamedTuple, TypeVar, cast
 from proxyctl.catalog import Value
 from proxyctl.lint.finding import Finding, quoted
 from proxyctl.lint.patterns import Literals, literals_of
+from proxyctl.proxysql.cells import normal_modifiers, number
+from proxyctl.proxysql.configuration import Configuration
+from proxyctl.proxysql.servers import Address, Server
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody
 from proxyctl.routing.criteria import Criteria, CriterionFlaw
@@ -24,10 +27,7 @@ from proxyctl.routing.servers import (
     NamedRole,
     role_in_name,
 )
-from proxyctl.state.cells import normal_modifiers, number
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import ColumnValues, Key, Row, Where
-from proxyctl.state.servers import Address, Server
+from proxyctl.rows.row import ColumnValues, Key, Row, Where
 
 T = TypeVar("T")
 

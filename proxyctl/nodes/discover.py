@@ -14,9 +14,9 @@ from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.interchange.yaml import quoted
-from proxyctl.state.row import DesiredRow, Key
-from proxyctl.state.servers import server_reader
-from proxyctl.state.topology import Family, MonitorSettings, Node, Topology
+from proxyctl.proxysql.servers import server_reader
+from proxyctl.proxysql.topology import Family, MonitorSettings, Node, Topology
+from proxyctl.rows.row import DesiredRow, Key
 
 PRIMARY = "Primary"
 """The wsrep_cluster_status of a node in the component that stays in service."""

@@ -43,9 +43,7 @@ from proxyctl.plan import pending_edits
 from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.guards import members, mistyped
 from proxyctl.plan.plan import plan_module
-from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, SourceWords
-from proxyctl.state.sql import Statement, transition
-from proxyctl.state.topology import (
+from proxyctl.proxysql.topology import (
     FAMILY_TABLES,
     MonitorSettings,
     Node,
@@ -53,6 +51,9 @@ from proxyctl.state.topology import (
     Topology,
     node_text,
 )
+from proxyctl.rows.desired import DesiredTable, Scope, SourceWords
+from proxyctl.rows.row import Layer, Rows
+from proxyctl.rows.sql import Statement, transition
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 

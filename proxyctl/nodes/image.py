@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.errors import UsageError
-from proxyctl.state.placement import heirs, placed_rows, promote
-from proxyctl.state.row import Key, Row, Rows, replace_cells
-from proxyctl.state.servers import Server, server_reader
-from proxyctl.state.topology import Family, Node, Topology, node_text
+from proxyctl.proxysql.placement import heirs, placed_rows, promote
+from proxyctl.proxysql.servers import Server, server_reader
+from proxyctl.proxysql.topology import Family, Node, Topology, node_text
+from proxyctl.rows.row import Key, Row, Rows, replace_cells
 from proxyctl.text import nearest
 
 _LISTED = 8

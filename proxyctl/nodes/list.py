@@ -12,9 +12,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import ask, parse_rows, query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Connections, MonitorCheck, NodeGroup, NodeReport, NodeRow, NodeView
-from proxyctl.state.row import Key, Layer, Rows
-from proxyctl.state.servers import Server, server_reader, stays_shunned
-from proxyctl.state.topology import FAMILY_TABLES, Family, MonitorSettings, Node, Topology
+from proxyctl.proxysql.servers import Server, server_reader, stays_shunned
+from proxyctl.proxysql.topology import FAMILY_TABLES, Family, MonitorSettings, Node, Topology
+from proxyctl.rows.row import Key, Layer, Rows
 
 _LAST_CHECKS = {
     # "*" because a version may lack some columns

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.state.servers import Server
-from proxyctl.state.topology import Family, Node
+from proxyctl.proxysql.servers import Server
+from proxyctl.proxysql.topology import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -15,16 +15,17 @@ from proxyctl.config.desired import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
 from proxyctl.plan.diff import ServerDiff, TableDiff, staged
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.compare import fold_users
-from proxyctl.state.configuration import (
+from proxyctl.proxysql.compare import fold_users
+from proxyctl.proxysql.configuration import (
     BeforeAfter,
     ConfigTable,
     Configuration,
     PlaceFinder,
     variables_of,
 )
-from proxyctl.state.row import FILES, Desired, Key, Layer, Rows, Where
-from proxyctl.state.runtime import runtime_image
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.rows.desired import FILES, Desired
+from proxyctl.rows.row import Key, Layer, Rows, Where
 
 
 def before_after(

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variables import MEMBERS_OWN
 from proxyctl.plan.diff import ServerDiff, TableDiff
-from proxyctl.state.compare import Difference, differing
-from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.sql import is_secret
+from proxyctl.proxysql.compare import Difference, differing
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
+from proxyctl.rows.sql import is_secret
 
 ADD, CHANGE, DELETE = "add", "change", "delete"
 

@@ -9,7 +9,7 @@ from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
 from proxyctl.instance.cluster import Membership
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
-from proxyctl.state.row import DesiredRow, Key, Layer, Rows
+from proxyctl.rows.row import DesiredRow, Key, Layer, Rows
 
 
 @dataclass(frozen=True)

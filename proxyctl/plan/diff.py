@@ -10,18 +10,19 @@ from typing import cast
 from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.plan.secrets import IdentityOf, hide_references
-from proxyctl.state.compare import (
+from proxyctl.proxysql.compare import (
     Difference,
     differences,
     differences_from_memory,
     fold_users,
     value_of,
 )
-from proxyctl.state.compare_servers import ServersVerdict, compare_servers
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
-from proxyctl.state.runtime import is_copied, runtime_image, still_secret
-from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned
-from proxyctl.state.topology import Node, Topologies, Topology
+from proxyctl.proxysql.compare_servers import ServersVerdict, compare_servers
+from proxyctl.proxysql.load_image import is_copied, runtime_image, still_secret
+from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.proxysql.topology import Node, Topologies, Topology
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows
 
 
 @dataclass(frozen=True)

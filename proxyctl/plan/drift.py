@@ -10,7 +10,7 @@ from typing import NamedTuple
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.plan.change import Change
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 
 
 class Pattern(NamedTuple):

@@ -8,7 +8,8 @@ from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.config.sections.routing import with_never_matching
 from proxyctl.plan.current import InstanceState
-from proxyctl.state.row import DesiredTable, Layer
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import Layer
 
 
 def kept_alive(

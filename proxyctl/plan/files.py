@@ -14,8 +14,8 @@ from proxyctl.plan.current import InstanceState
 from proxyctl.plan.inspect import begin_reading, inspect, look_at
 from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select
 from proxyctl.plan.plan import Plan, ShardMove
-from proxyctl.state.configuration import BeforeAfter
-from proxyctl.state.row import Desired
+from proxyctl.proxysql.configuration import BeforeAfter
+from proxyctl.rows.desired import Desired
 
 _LOGGER = logging.getLogger(__name__)
 

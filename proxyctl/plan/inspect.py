@@ -25,7 +25,8 @@ from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.routing.router import SERVING_TABLES
-from proxyctl.state.row import Desired, Layer
+from proxyctl.rows.desired import Desired
+from proxyctl.rows.row import Layer
 
 MOST_UNMANAGED_ROWS = 10_000
 """The most rows that a plan reads of a table which the files do not manage."""

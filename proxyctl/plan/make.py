@@ -36,18 +36,11 @@ from proxyctl.plan.plan import (
     plan_module,
 )
 from proxyctl.plan.steps import with_images
+from proxyctl.proxysql.configuration import BeforeAfter
+from proxyctl.proxysql.topology import Topologies
 from proxyctl.routing.router import SERVING_TABLES
-from proxyctl.state.configuration import BeforeAfter
-from proxyctl.state.row import (
-    LINT,
-    SNAPSHOT,
-    Desired,
-    DesiredTable,
-    GuardAction,
-    GuardLimits,
-    Layer,
-)
-from proxyctl.state.topology import Topologies
+from proxyctl.rows.desired import LINT, SNAPSHOT, Desired, DesiredTable, GuardAction, GuardLimits
+from proxyctl.rows.row import Layer
 from proxyctl.text import nearest
 
 if TYPE_CHECKING:

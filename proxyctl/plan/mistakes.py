@@ -8,7 +8,8 @@ from dataclasses import replace
 from proxyctl.catalog import Layout, Version
 from proxyctl.errors import Mistake
 from proxyctl.plan.diff import TableDiff
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Where
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import KEEP, DesiredRow, Layer, Where
 
 
 def fit(table: DesiredTable, layout: Layout) -> DesiredTable:

@@ -17,10 +17,10 @@ from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
-from proxyctl.state.row import KEEP, Key, Layer, named_rows
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.servers import server_reader
-from proxyctl.state.topology import Family, Topology, node_text
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.servers import server_reader
+from proxyctl.proxysql.topology import Family, Topology, node_text
+from proxyctl.rows.row import KEEP, Key, Layer, named_rows
 
 _IN_LAYER = {
     Layer.RUNTIME: "at RUNTIME",

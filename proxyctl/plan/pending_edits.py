@@ -14,10 +14,11 @@ from proxyctl.catalog import Layout
 from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
-from proxyctl.state.compare import Difference, differing, fold_users
-from proxyctl.state.row import FILES, KEEP, DesiredRow, Key, Layer, Rows, SourceWords, row_name
-from proxyctl.state.runtime import is_copied, runtime_image
-from proxyctl.state.sql import MASK, for_clients, transition
+from proxyctl.proxysql.compare import Difference, differing, fold_users
+from proxyctl.proxysql.load_image import is_copied, runtime_image
+from proxyctl.rows.desired import FILES, SourceWords
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Rows, row_name
+from proxyctl.rows.sql import MASK, for_clients, transition
 
 DISCARD = "--discard-pending"
 

@@ -20,10 +20,11 @@ from proxyctl.catalog import AdminModule, Value
 from proxyctl.errors import RefusedError
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, changes_of
 from proxyctl.plan.diff import ServerDiff, TableDiff
-from proxyctl.state.compare import Difference, value_of
-from proxyctl.state.row import FILES, Layer, Rows, SourceWords
-from proxyctl.state.sql import Statement, transition
-from proxyctl.state.topology import Topologies, Topology
+from proxyctl.proxysql.compare import Difference, value_of
+from proxyctl.proxysql.topology import Topologies, Topology
+from proxyctl.rows.desired import FILES, SourceWords
+from proxyctl.rows.row import Layer, Rows
+from proxyctl.rows.sql import Statement, transition
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import LocatedFinding

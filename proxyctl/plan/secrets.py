@@ -6,19 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.state.configuration import Configuration, variables_of
-from proxyctl.state.row import (
-    Desired,
-    DesiredTable,
-    Key,
-    Layer,
-    Row,
-    Rows,
-    Secret,
-    secret_columns,
-    with_secrets,
-)
-from proxyctl.state.runtime import runtime_image
+from proxyctl.proxysql.configuration import Configuration, variables_of
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.rows.desired import Desired, DesiredTable
+from proxyctl.rows.row import Key, Layer, Row, Rows, Secret, secret_columns, with_secrets
 
 IdentityOf = Callable[[Key], object]
 """Maps the keys of the halves of a user, or of a node's hostgroups, to one identity."""

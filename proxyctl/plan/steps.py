@@ -9,10 +9,10 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.compare import value_of
-from proxyctl.state.placement import placed_rows, with_successors
-from proxyctl.state.row import Key, Rows
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.compare import value_of
+from proxyctl.proxysql.placement import placed_rows, with_successors
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import Key, Rows
 
 
 def with_images(

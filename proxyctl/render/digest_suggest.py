@@ -10,7 +10,7 @@ from proxyctl.errors import counted
 from proxyctl.interchange.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.state.row import ColumnValues
+from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.suggest.context import Suggestion, SuggestionKind, Suggestions, rule_row
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable

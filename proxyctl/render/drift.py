@@ -36,7 +36,7 @@ from proxyctl.render.rows import (
     value_text,
 )
 from proxyctl.render.style import PLAIN, Style
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 from proxyctl.text import printable
 
 MOST_LISTED = 50

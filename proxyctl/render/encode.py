@@ -22,7 +22,7 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
-from proxyctl.state.row import SENSITIVE, Secret
+from proxyctl.rows.row import SENSITIVE, Secret
 
 Thing = TypeVar("Thing")
 FORMAT = 1

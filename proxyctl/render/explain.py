@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from proxyctl.errors import counted
+from proxyctl.proxysql.servers import Server
 from proxyctl.render.encode import Shape, document
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
@@ -24,8 +25,7 @@ from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
 from proxyctl.routing.servers import Destination
 from proxyctl.routing.special import Reply
-from proxyctl.state.row import SENSITIVE, Secret
-from proxyctl.state.servers import Server
+from proxyctl.rows.row import SENSITIVE, Secret
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000

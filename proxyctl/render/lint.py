@@ -11,7 +11,7 @@ from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown
-from proxyctl.state.row import row_name
+from proxyctl.rows.row import row_name
 from proxyctl.text import printable
 
 

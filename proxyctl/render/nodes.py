@@ -19,10 +19,10 @@ from proxyctl.nodes.model import (
     wsrep_reasons,
     wsrep_state,
 )
+from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, wrapped
 from proxyctl.render.table import TableColumn, aligned
-from proxyctl.state.topology import Node, node_text
 from proxyctl.text import printable
 
 _BELOW = "      "

@@ -36,7 +36,7 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 from proxyctl.text import printable
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from proxyctl.catalog import TABLES, Role, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.proxysql.topology import Family
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, SourceWords, row_name
-from proxyctl.state.topology import Family
+from proxyctl.rows.desired import FILES, SourceWords
+from proxyctl.rows.row import NOUNS, SENSITIVE, Key, Layer, row_name
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.state.sql import MASK, Statement, for_clients
+from proxyctl.rows.sql import MASK, Statement, for_clients
 from proxyctl.text import printable
 
 

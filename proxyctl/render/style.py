@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Protocol
 
 from proxyctl.catalog import Value
-from proxyctl.state.row import SENSITIVE, Secret
+from proxyctl.rows.row import SENSITIVE, Secret
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.units import share_text
 from proxyctl.text import printable

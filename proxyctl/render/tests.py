@@ -16,7 +16,7 @@ from proxyctl.routing.explain import Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
 from proxyctl.routing.tests import Failure, RoutingTest, TestResult
-from proxyctl.state.row import ColumnValues, Where
+from proxyctl.rows.row import ColumnValues, Where
 from proxyctl.text import printable
 
 _DOTS_PER_LINE = 72

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from proxyctl.state.runtime import CLIENT_ADDR_FIX
+from proxyctl.proxysql.load_image import CLIENT_ADDR_FIX
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _IPV4 = re.compile(rf"(?:{_OCTET}\.){{3}}{_OCTET}")

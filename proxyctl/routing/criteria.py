@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.releases import PGSQL_DIGESTS
+from proxyctl.proxysql.cells import DIGEST_FIX, digest_problem, normal_digest
+from proxyctl.proxysql.configuration import Configuration
+from proxyctl.proxysql.load_image import CLIENT_ADDR_FIX, client_addr_problem
 from proxyctl.routing.addresses import (
     address_of_nobody,
     client_addr_of_nobody,
@@ -37,10 +40,7 @@ from proxyctl.routing.regex import (
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule, subnet_of
-from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import SENSITIVE, ColumnValues, Secret
-from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_problem
+from proxyctl.rows.row import SENSITIVE, ColumnValues, Secret
 
 
 class Effect(Enum):

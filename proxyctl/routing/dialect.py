@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proxyctl.proxysql.topology import FAMILY_TABLES, PGSQL_FAMILY_TABLES
 from proxyctl.routing.probes import MYSQL_SAMPLES, PGSQL_SAMPLES, Samples
-from proxyctl.state.topology import FAMILY_TABLES, PGSQL_FAMILY_TABLES
 
 
 @dataclass(frozen=True, eq=False)

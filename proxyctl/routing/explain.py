@@ -14,6 +14,8 @@ from typing import Any
 
 from proxyctl.catalog import releases
 from proxyctl.errors import ConfigError, Mistake
+from proxyctl.proxysql.configuration import Configuration
+from proxyctl.proxysql.load_image import ignored_rows
 from proxyctl.routing.criteria import Criteria
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.firewall import FirewallVerdict, WhitelistRule
@@ -33,9 +35,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import ColumnValues, Secret, SecretBytes
-from proxyctl.state.runtime import ignored_rows
+from proxyctl.rows.row import ColumnValues, Secret, SecretBytes
 
 _UNKNOWN_SQLI = "the detection of SQL injection, which may block it"
 _OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"

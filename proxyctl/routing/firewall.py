@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
+from proxyctl.proxysql.cells import normal_digest, number
+from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.addresses import address_of_nobody
 from proxyctl.routing.dialect import Dialect
-from proxyctl.state.cells import normal_digest, number
-from proxyctl.state.configuration import Configuration
 
 _DETECTING, _PROTECTING = "DETECTING", "PROTECTING"
 

@@ -18,7 +18,7 @@ from proxyctl.routing.result import ClientQuery, HostgroupOrigin, Route
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _SHAPE = (
     "flag_in",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from proxyctl.routing.special import Reply, Special
-from proxyctl.state.row import SecretBytes
+from proxyctl.rows.row import SecretBytes
 
 
 class Digested(Protocol):

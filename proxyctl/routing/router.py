@@ -9,6 +9,7 @@ from functools import partial
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
+from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
@@ -47,7 +48,6 @@ from proxyctl.routing.tables import (
     frontends,
 )
 from proxyctl.routing.walk import Choose, Lane, Walk, heaviest
-from proxyctl.state.configuration import Configuration
 
 ROUTING_TABLES = MYSQL.routing_tables
 SERVING_TABLES = MYSQL.serving_tables

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import REFERENCE, Layout, Version
 from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
+from proxyctl.proxysql.cells import as_read
+from proxyctl.proxysql.load_image import valid_client_addr
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
-from proxyctl.state.cells import as_read
-from proxyctl.state.row import ColumnValues, Secret, SecretBytes
-from proxyctl.state.runtime import valid_client_addr
+from proxyctl.rows.row import ColumnValues, Secret, SecretBytes
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network

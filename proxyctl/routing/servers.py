@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
+from proxyctl.proxysql.servers import Address, Server, server_reader
+from proxyctl.proxysql.topology import Family
 from proxyctl.routing.dialect import MYSQL, Dialect
-from proxyctl.state.configuration import ConfigTable, Configuration
-from proxyctl.state.servers import Address, Server, server_reader
-from proxyctl.state.topology import Family
 
 _KINDS = {
     "galera": "Galera",

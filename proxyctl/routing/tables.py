@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 
 from proxyctl.catalog import REFERENCE, Layout, Version
 from proxyctl.catalog.releases import FIRST_COMMENT_BITS, PARSERSQL_DIGESTS
+from proxyctl.proxysql.cells import number
 from proxyctl.routing.dialect import MYSQL, Dialect
 from proxyctl.routing.regex import RegexEngine, engine_for
-from proxyctl.state.cells import number
 
 BEFORE_RULES, AFTER_RULES = 1, 2
 """The bits of mysql-query_processor_first_comment_parsing."""

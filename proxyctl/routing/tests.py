@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from proxyctl.proxysql.cells import normal_digest
 from proxyctl.routing import ClientQuery
 from proxyctl.routing.explain import ExplainedQuery, Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
-from proxyctl.state.cells import normal_digest
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 
 @dataclass(frozen=True)

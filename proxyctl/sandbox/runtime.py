@@ -1,9 +1,9 @@
 """How rows and variables change on their way between MEMORY and RUNTIME.
 
 ProxySQL copies rows into its own structures, and silently drops, splits and normalises them. Most
-of that is `state.runtime.runtime_image`. The functions here first read numbers as C does, and then
-add what no comparison needs: unsigned numbers, and the two halves of a user. Nothing here touches a
-database.
+of that is `proxysql.load_image.runtime_image`. The functions here first read numbers as C does, and
+then add what no comparison needs: unsigned numbers, and the two halves of a user. Nothing here
+touches a database.
 Source: ProxySQL 2.7.1, watched on a running server; the conformance suite holds these rules to it.
 """
 
@@ -32,11 +32,11 @@ from proxyctl.catalog.variable_rules import (
     runtime_text,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
+from proxyctl.proxysql.cells import number
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.passwords import is_hash, native_hash
+from proxyctl.rows.row import Key
 from proxyctl.sandbox.replies import SqliteValue, not_modelled, refusal
-from proxyctl.state.cells import number
-from proxyctl.state.passwords import is_hash, native_hash
-from proxyctl.state.row import Key
-from proxyctl.state.runtime import runtime_image
 
 NamedValues = dict[str, SqliteValue]
 ServerKey = tuple[int, str, int]

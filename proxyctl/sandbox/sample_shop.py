@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
-from proxyctl.state.passwords import native_hash
-from proxyctl.state.sql import literal
+from proxyctl.proxysql.passwords import native_hash
+from proxyctl.rows.sql import literal
 
 PERIOD_S = 2 * 86_400
 """How long the traffic was counted."""

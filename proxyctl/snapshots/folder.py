@@ -23,6 +23,7 @@ from proxyctl.errors import ProxyctlError, RefusedError, os_reason
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import read_holder
 from proxyctl.instance.read import TableLayers, read_layouts, read_tables
+from proxyctl.rows.row import Layer
 from proxyctl.snapshots.snapshot import (
     BY_HAND,
     SUFFIX,
@@ -34,7 +35,6 @@ from proxyctl.snapshots.snapshot import (
     read_header,
     read_snapshot,
 )
-from proxyctl.state.row import Layer
 
 KEPT = 20
 

@@ -21,24 +21,13 @@ from proxyctl.plan.inspect import inspect, look_at
 from proxyctl.plan.make import PlanOptions, select
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import hidden_row
+from proxyctl.proxysql.compare import fold_users
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.topology import MonitorSettings, Topology
+from proxyctl.rows.desired import SNAPSHOT, Desired, DesiredTable, Scope
+from proxyctl.rows.row import Key, Layer, Row, Rows, Where, named_rows, sorted_keys
 from proxyctl.snapshots.folder import history
 from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
-from proxyctl.state.compare import fold_users
-from proxyctl.state.row import (
-    SNAPSHOT,
-    Desired,
-    DesiredTable,
-    Key,
-    Layer,
-    Row,
-    Rows,
-    Scope,
-    Where,
-    named_rows,
-    sorted_keys,
-)
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.topology import MonitorSettings, Topology
 
 _NOT_SET = "(null)"
 """RUNTIME shows this text for an interface that is not set. No statement may set it as a value."""

@@ -27,7 +27,8 @@ from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.instance.read import TableLayers
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
-from proxyctl.state.row import DesiredTable, Glob, Layer, NumberRange, Row, Scope, Secret, Term
+from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term
+from proxyctl.rows.row import Layer, Row, Secret
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"

@@ -21,8 +21,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lethal import refuse_stopped
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing.digest.options import PREFIX
-from proxyctl.state.row import Layer
-from proxyctl.state.sql import Statement
+from proxyctl.rows.row import Layer
+from proxyctl.rows.sql import Statement
 from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
 from proxyctl.stats.rule_hits import RuleHitsSample
 

@@ -17,9 +17,9 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
 from proxyctl.instance.sockets import TABLE_LIMIT
+from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.routing.router import ROUTING_TABLES
-from proxyctl.state.configuration import BeforeAfter
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 from proxyctl.stats.model import (
     NOT_COUNTING,
     TRACKS_CLIENTS,

@@ -18,7 +18,7 @@ import yaml
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.project import Sources, load_project
-from proxyctl.state.sql import inserts
+from proxyctl.rows.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.measure import Fastest, Line, Run, best, client, login, run
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from proxyctl.state.passwords import native_hash
+from proxyctl.proxysql.passwords import native_hash
 
 RULES, USERS, ROUTES = 10_000, 50_000, 200_000
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
+from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing.digest import Digester
-from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
 from tests.bench.measure import Line

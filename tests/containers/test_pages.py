@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.nodes.discover import members_in
-from proxyctl.state.topology import Node
+from proxyctl.proxysql.topology import Node
 from tests.containers.conftest import PASSWORDS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer

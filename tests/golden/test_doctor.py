@@ -17,12 +17,12 @@ from proxyctl.doctor.finding import (
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.cluster import Checksum, Member, Membership
 from proxyctl.lint.finding import Severity
+from proxyctl.proxysql.cell_types import MistypedCells, mistyped
+from proxyctl.proxysql.servers import Server, server_reader
+from proxyctl.proxysql.topology import Family, Topologies, Topology
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
-from proxyctl.state.cell_types import MistypedCells, mistyped
-from proxyctl.state.row import Key
-from proxyctl.state.servers import Server, server_reader
-from proxyctl.state.topology import Family, Topologies, Topology
+from proxyctl.rows.row import Key
 from tests.docs.pages import ROOT
 from tests.golden.conftest import Recorded
 from tests.support.build import diff, layout, servers

@@ -17,9 +17,9 @@ from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSU
 from proxyctl.catalog.variables import NEVER_EMPTY, READ_ONLY, RESTART_ONLY, STEPS, VARIABLES
 from proxyctl.config.project import load_project
 from proxyctl.config.sources import Sources
-from proxyctl.state.compare import differences
-from proxyctl.state.row import Rows
-from proxyctl.state.runtime import runtime_image
+from proxyctl.proxysql.compare import differences
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.rows.row import Rows
 from tests.support.cli import Project
 from tests.support.layers import LAYERS, in_layers
 from tests.support.servers import Instance

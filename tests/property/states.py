@@ -11,9 +11,9 @@ from functools import partial
 from hypothesis import strategies as st
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES, Value
+from proxyctl.rows.row import Row, Rows
+from proxyctl.rows.sql import inserts, literal
 from proxyctl.sandbox import Sandbox
-from proxyctl.state.row import Row, Rows
-from proxyctl.state.sql import inserts, literal
 from tests.support.build import layout, row
 
 State = dict[str, Rows]

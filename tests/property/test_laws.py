@@ -13,9 +13,9 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.interchange.content import FileContent
 from proxyctl.interchange.write import written_file
 from proxyctl.plan.change import DELETE
+from proxyctl.proxysql.passwords import native_hash
+from proxyctl.rows.row import row_name
 from proxyctl.sandbox import AdminError, Sandbox
-from proxyctl.state.passwords import native_hash
-from proxyctl.state.row import row_name
 from tests.property.states import (
     SECRET,
     State,

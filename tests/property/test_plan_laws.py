@@ -12,10 +12,10 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.plan.change import DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
-from proxyctl.state.compare import fold_users
-from proxyctl.state.row import Rows
-from proxyctl.state.runtime import runtime_image
-from proxyctl.state.topology import Family, Topology
+from proxyctl.proxysql.compare import fold_users
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.topology import Family, Topology
+from proxyctl.rows.row import Rows
 from tests.property.states import (
     State,
     nodes_of_a_family,

@@ -15,7 +15,7 @@ from proxyctl.instance.lock import Lock
 from proxyctl.plan.inspect import inspect, look_at
 from proxyctl.plan.make import PlanOptions, make
 from proxyctl.plan.plan import Plan
-from proxyctl.state.row import Desired
+from proxyctl.rows.desired import Desired
 from tests.support.build import desired
 from tests.support.galera_family import CHECK_MS
 from tests.support.galera_nodes import GaleraCluster

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from proxyctl.catalog import Value
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.routing.criteria import Criteria, Effect
 from proxyctl.routing.digest import digest
 from proxyctl.routing.router import router_of
-from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, row
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import ADDRESSES, USERS, Case, Client, Sent

@@ -11,12 +11,12 @@ import pytest
 
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.routing import ClientQuery
 from proxyctl.routing.dialect import MYSQL
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
-from proxyctl.state.configuration import ConfigTable, Configuration
-from proxyctl.state.row import Key
+from proxyctl.rows.row import Key
 from tests.support.build import layout, rows
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import USERS, Client

@@ -16,7 +16,7 @@ import pymysql
 import pytest
 
 from proxyctl.catalog.variable_rules import interfaces_complaint
-from proxyctl.state.flaws import flaws
+from proxyctl.proxysql.flaws import flaws
 from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
 from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
 from tests.support.waiting import until

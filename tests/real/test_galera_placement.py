@@ -18,7 +18,7 @@ from proxyctl.nodes.list import read_nodes, with_answers
 from proxyctl.nodes.model import NodeGroup
 from proxyctl.plan.drift import pattern_of
 from proxyctl.render.nodes import nodes_text
-from proxyctl.state.row import Desired
+from proxyctl.rows.desired import Desired
 from tests.real.galera_rig import GROUPS, apply, checks, files, login, plan, with_rule, writer_of
 from tests.support.build import desired
 from tests.support.galera_family import HOSTS

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.proxysql.passwords import native_hash
 from proxyctl.sandbox import Sandbox
-from proxyctl.state.passwords import native_hash
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB
 from tests.support.servers import Instance

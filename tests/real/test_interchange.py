@@ -16,9 +16,9 @@ from proxyctl.config.project import Sources, load_project
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_writer import write_cnf
 from proxyctl.interchange.sql import write_script
-from proxyctl.state.cells import as_read
-from proxyctl.state.compare import canonical_variable
-from proxyctl.state.row import KEEP, DesiredRow, Row
+from proxyctl.proxysql.cells import as_read
+from proxyctl.proxysql.compare import canonical_variable
+from proxyctl.rows.row import KEEP, DesiredRow, Row
 from tests.support.build import layout, row
 from tests.support.cli import proxyctl
 from tests.support.servers import ADMIN, Instance, ProxySQL, needed_binary

@@ -12,7 +12,7 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.tls import Authority
-from proxyctl.state.passwords import native_hash
+from proxyctl.proxysql.passwords import native_hash
 from tests.support.cli import Project, proxyctl
 from tests.support.hostile import certificates
 from tests.support.servers import CONFIG, ProxySQL, binary_version, needed_binary

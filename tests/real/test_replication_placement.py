@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.state.row import Desired
+from proxyctl.rows.desired import Desired
 from tests.real.galera_rig import apply, plan
 from tests.support.build import desired
 from tests.support.galera_family import HOSTS

@@ -19,9 +19,10 @@ from proxyctl.instance.read import TableLayers
 from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
+from proxyctl.proxysql.topology import Family, MonitorSettings, Topologies, Topology
 from proxyctl.routing.router import SERVING_TABLES
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
-from proxyctl.state.topology import Family, MonitorSettings, Topologies, Topology
+from proxyctl.rows.desired import DesiredTable, Scope
+from proxyctl.rows.row import KEEP, DesiredRow, Layer, Row, Rows
 
 
 def layout(table: str, version: Version = REFERENCE) -> Layout:

@@ -6,8 +6,8 @@ from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.routing.dialect import MYSQL
-from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 

@@ -19,9 +19,9 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import ask, rows_text
-from proxyctl.state.row import Layer, Rows
-from proxyctl.state.sql import inserts
-from proxyctl.state.topology import Topology
+from proxyctl.proxysql.topology import Topology
+from proxyctl.rows.row import Layer, Rows
+from proxyctl.rows.sql import inserts
 from tests.support.build import layout, row, rows
 from tests.support.servers import Instance
 

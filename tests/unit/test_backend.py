@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes, backend
-from proxyctl.state.topology import Node
+from proxyctl.proxysql.topology import Node
 from tests.support.mysql_servers import (
     Answer,
     AnsweringServer,

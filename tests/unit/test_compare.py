@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.state.cells import as_read
-from proxyctl.state.compare import (
+from proxyctl.proxysql.cells import as_read
+from proxyctl.proxysql.compare import (
     canonical_variable,
     differences,
     same,
     same_cell,
     same_variable,
 )
-from proxyctl.state.passwords import native_hash
+from proxyctl.proxysql.passwords import native_hash
 from tests.support.build import desired, layout, rows
 
 JSON = ("mysql_hostgroup_attributes", "servers_defaults")

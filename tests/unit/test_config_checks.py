@@ -10,7 +10,7 @@ from proxyctl.catalog.tables import create_table
 from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.rows import default_row
 from proxyctl.errors import ConfigError
-from proxyctl.state.row import KEEP
+from proxyctl.rows.row import KEEP
 from tests.unit.config_files import load, mistakes
 
 VERSIONS = [parse_version(text) for text in ("2.4.0", "2.5.5", "2.7.1", "3.0.0", "3.0.12")]

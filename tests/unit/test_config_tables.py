@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.errors import ConfigError
-from proxyctl.state.row import KEEP
+from proxyctl.rows.row import KEEP
 from tests.unit.config_files import load, mistakes, row
 
 

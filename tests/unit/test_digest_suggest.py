@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import REFERENCE
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.routing.digest import Digester
 from proxyctl.routing.probes import MYSQL_SAMPLES, QueryKind
-from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.suggest.context import SuggestionKind
 from proxyctl.stats.suggest.reads import find_readers

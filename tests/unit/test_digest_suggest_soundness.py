@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from proxyctl.state.configuration import BeforeAfter
+from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.context import SuggestionKind, with_rules

@@ -8,8 +8,8 @@ import pytest
 
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.discover import ClusterComparison, compared, members_in, pxc_section
+from proxyctl.proxysql.topology import Family, Node
 from proxyctl.render.nodes import membership_text
-from proxyctl.state.topology import Family, Node
 
 MAIN = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 OTHER = Family("galera", 50, frozenset({50, 60, 70, 80}), offline=80)

@@ -10,7 +10,7 @@ import pytest
 from proxyctl.config.project import Project, load_project
 from proxyctl.config.sources import Sources
 from proxyctl.interchange.cnf_reader import read_cnf
-from proxyctl.state.row import KEEP
+from proxyctl.rows.row import KEEP
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted(mark.parent for mark in (ROOT / "templates").glob("*/proxyctl.yaml"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog.variable_rules import INTERFACES, complaint, interfaces_complaint
-from proxyctl.state.flaws import doubts, flaws
+from proxyctl.proxysql.flaws import doubts, flaws
 
 DEAD_HOSTS = [
     *("", " ", "db 1", "db1 ", "\tdb1", "db1\n", "db1:3306", "db1:", ":3306", "mysql://db1"),

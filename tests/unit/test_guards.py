@@ -16,8 +16,9 @@ from proxyctl.plan.guards.hostgroups import (
     renumbered_families,
     unserved_destinations,
 )
-from proxyctl.state.row import GuardLimits, Layer
-from proxyctl.state.topology import Family, Topology
+from proxyctl.proxysql.topology import Family, Topology
+from proxyctl.rows.desired import GuardLimits
+from proxyctl.rows.row import Layer
 from tests.support.build import desired, diff, layout, module_plan, rows, servers
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"

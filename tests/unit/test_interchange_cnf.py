@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_writer import write_cnf
 from proxyctl.interchange.content import FileContent
-from proxyctl.state.row import Row
+from proxyctl.rows.row import Row
 from tests.support.build import layout, row
 
 RULES, PGSQL_RULES = "mysql_query_rules", "pgsql_query_rules"

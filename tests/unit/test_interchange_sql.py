@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from proxyctl.catalog.tables import create_table
 from proxyctl.errors import ProxyctlError
 from proxyctl.interchange.sql import write_script
-from proxyctl.state.row import DesiredTable, Glob, NumberRange, Row, Scope
+from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope
+from proxyctl.rows.row import Row
 from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"

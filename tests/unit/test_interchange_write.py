@@ -13,8 +13,8 @@ from proxyctl.interchange.content import FileContent, with_secrets
 from proxyctl.interchange.fold import from_runtime
 from proxyctl.interchange.write import written_file
 from proxyctl.interchange.yaml import Commented, write_document
-from proxyctl.state.passwords import native_hash
-from proxyctl.state.row import KEEP, Layer
+from proxyctl.proxysql.passwords import native_hash
+from proxyctl.rows.row import KEEP, Layer
 from tests.support import build
 from tests.support.build import layout, row
 

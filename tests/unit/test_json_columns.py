@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, parse_version
-from proxyctl.state.cells import read_json
+from proxyctl.proxysql.cells import read_json
 from tests.unit.config_files import mistakes
 
 MYSQL, PGSQL = "mysql_hostgroup_attributes", "pgsql_hostgroup_attributes"

@@ -12,8 +12,8 @@ from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.configuration import ConfigTable, Configuration
-from proxyctl.state.row import Where
+from proxyctl.proxysql.configuration import ConfigTable, Configuration
+from proxyctl.rows.row import Where
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 

@@ -10,7 +10,7 @@ from proxyctl.lint.check import all_checks
 from proxyctl.lint.patterns import literals_of
 from proxyctl.routing.digest import Digester
 from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 from tests.unit.linted import digest, findings, subject
 
 _ATOMS = (

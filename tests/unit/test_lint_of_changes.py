@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.plan.guards.lint import lint_change
-from proxyctl.state.configuration import BeforeAfter
+from proxyctl.proxysql.configuration import BeforeAfter
 from tests.unit.config_files import load
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]\n"

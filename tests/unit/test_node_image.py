@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.nodes.image import ServerState, drained_image, objections, restored_image
-from proxyctl.state.topology import Family, Topology
+from proxyctl.proxysql.topology import Family, Topology
 from tests.support.build import layout, servers, servers_text
 
 SERVERS = layout("mysql_servers")

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.list import node_groups, with_answers
 from proxyctl.nodes.model import Connections, MonitorCheck, NodeReport
+from proxyctl.proxysql.topology import Family, Topology
 from proxyctl.render.nodes import NODES, nodes_text
-from proxyctl.state.topology import Family, Topology
 from tests.support.build import layout, servers
 
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)

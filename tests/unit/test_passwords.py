@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxyctl.state.passwords import hashed_password, is_hash, native_hash, same_password
+from proxyctl.proxysql.passwords import hashed_password, is_hash, native_hash, same_password
 
 USERS = "mysql_users"
 NATIVE = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7"

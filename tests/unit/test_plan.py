@@ -7,8 +7,8 @@ from dataclasses import replace
 from proxyctl.plan import notes
 from proxyctl.plan.pending_edits import pending_edits, refusals
 from proxyctl.plan.steps import with_images
-from proxyctl.state.row import Layer
-from proxyctl.state.topology import Family, Topologies, Topology
+from proxyctl.proxysql.topology import Family, Topologies, Topology
+from proxyctl.rows.row import Layer
 from tests.support.build import desired, diff, module_plan, placed, rows
 
 RULES = "mysql_query_rules"

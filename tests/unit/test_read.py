@@ -11,8 +11,8 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import ask, query_whole, read_rows, read_tables
-from proxyctl.state.row import Layer
-from proxyctl.state.sql import Statement
+from proxyctl.rows.row import Layer
+from proxyctl.rows.sql import Statement
 from tests.support.build import layout
 from tests.support.servers import Instance
 

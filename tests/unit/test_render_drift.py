@@ -11,7 +11,7 @@ from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import PATTERNS
 from proxyctl.plan.plan import Plan
 from proxyctl.render.drift import MOST_LISTED, drift_text, drifts_json
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
 
 SERVERS, RULES = "mysql_servers", "mysql_query_rules"

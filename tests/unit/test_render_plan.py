@@ -8,11 +8,11 @@ from proxyctl.apply.result import ApplyResult
 from proxyctl.fleet.outcome import Planned
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
+from proxyctl.proxysql.topology import Topology
 from proxyctl.render.apply import apply_text
 from proxyctl.render.drift import drift_text
 from proxyctl.render.plan import MOST_ADDED, plan_text
 from proxyctl.render.style import Style
-from proxyctl.state.topology import Topology
 from tests.support.build import desired, diff, module_plan, rows
 
 RULES = "mysql_query_rules"

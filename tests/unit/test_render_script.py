@@ -10,8 +10,8 @@ import pytest
 
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
+from proxyctl.proxysql.topology import Topology
 from proxyctl.render.script import plan_sql
-from proxyctl.state.topology import Topology
 from tests.support.build import desired, diff, module_plan
 from tests.support.servers import Instance
 

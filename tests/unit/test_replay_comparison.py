@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from proxyctl.catalog import REFERENCE, Value
+from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import (
     CUT,

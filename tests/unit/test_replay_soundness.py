@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from proxyctl.catalog import REFERENCE
+from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.digest import Digest, DigestOptions
 from proxyctl.routing.router import router_of
-from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import (
     Comparison,

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.read import TableLayers
+from proxyctl.rows.desired import Desired, Glob, NumberRange, Scope
+from proxyctl.rows.row import Layer, Row
 from proxyctl.snapshots.rollback import desired_of
 from proxyctl.snapshots.snapshot import (
     Header,
@@ -25,7 +27,6 @@ from proxyctl.snapshots.snapshot import (
     lines_of,
     read_snapshot,
 )
-from proxyctl.state.row import Desired, Glob, Layer, NumberRange, Row, Scope
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")

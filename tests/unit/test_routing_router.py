@@ -20,7 +20,7 @@ from proxyctl.routing import (
     RoutingVariables,
     frontends,
 )
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of

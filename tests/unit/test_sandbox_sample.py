@@ -12,9 +12,9 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.router import ROUTING_TABLES, router_of
+from proxyctl.rows.row import Layer
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.sample_shop import CACHE, TRAFFIC, Traffic
-from proxyctl.state.row import Layer
 
 DIGESTS = "stats_mysql_query_digest"
 

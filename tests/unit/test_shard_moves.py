@@ -16,8 +16,9 @@ from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.guards.shard_moves import move_texts, names_in, refusals, warnings
 from proxyctl.plan.make import routing_change
 from proxyctl.plan.plan import ShardMove
-from proxyctl.state.row import Desired, Rows
-from proxyctl.state.runtime import runtime_image
+from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.rows.desired import Desired
+from proxyctl.rows.row import Rows
 from tests.support.build import current
 
 SERVERS = [{"hostgroup_id": number, "hostname": f"db{number}"} for number in (1, 10, 11, 12)]

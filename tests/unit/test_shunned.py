@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.state.row import Layer
-from proxyctl.state.servers import stays_shunned
-from proxyctl.state.topology import Family, Topology
+from proxyctl.proxysql.servers import stays_shunned
+from proxyctl.proxysql.topology import Family, Topology
+from proxyctl.rows.row import Layer
 from tests.support.build import desired, diff, layout, placed, servers
 
 SERVERS = layout("mysql_servers")

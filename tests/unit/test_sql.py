@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.tables import create_table
-from proxyctl.state.sql import (
-    inserts,
-    literal,
-    mask_literals,
-    quoted_name,
-    transition,
-    updates,
-)
+from proxyctl.rows.sql import inserts, literal, mask_literals, quoted_name, transition, updates
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")

@@ -8,10 +8,11 @@ from proxyctl.plan.change import changes_of
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups
 from proxyctl.plan.steps import with_images
-from proxyctl.state.compare_servers import compare_servers
-from proxyctl.state.placement import placed_rows, with_successors
-from proxyctl.state.row import GuardLimits, Layer
-from proxyctl.state.topology import Family, MonitorSettings, Topology
+from proxyctl.proxysql.compare_servers import compare_servers
+from proxyctl.proxysql.placement import placed_rows, with_successors
+from proxyctl.proxysql.topology import Family, MonitorSettings, Topology
+from proxyctl.rows.desired import GuardLimits
+from proxyctl.rows.row import Layer
 from tests.support.build import (
     desired,
     diff,

@@ -15,7 +15,7 @@ from proxyctl.cli.option import OR_STDOUT, choice, out_option, value
 from proxyctl.cli.options import BackendOptions, FormatOption, LayerName, VersionOption
 from proxyctl.cli.output import ask_password, can_ask, check_new, say, write, write_file
 from proxyctl.errors import ExitCode, UsageError, counted
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.instance.authentication import Trust

@@ -12,7 +12,7 @@ from proxyctl.cli.option import choice, flag, value
 from proxyctl.cli.options import LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
-from proxyctl.state.row import Layer, Secret
+from proxyctl.rows.row import Layer, Secret
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version

@@ -21,10 +21,10 @@ from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
+    from proxyctl.proxysql.configuration import ConfigTable
     from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.tests import RoutingTest
-    from proxyctl.state.configuration import ConfigTable
 
 _LINES_AT_ONCE = 1_000
 ExplainFormat = Literal["text", "json", "jsonl"]

@@ -14,7 +14,7 @@ from proxyctl.config.mistakes import ValueProblem
 from proxyctl.config.rows import RowPlace, SourceRows, table_rows
 from proxyctl.config.validation import check_items
 from proxyctl.config.yaml import plain_value
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 ATTRIBUTES = "mysql_hostgroup_attributes"
 GALERA = "mysql_galera_hostgroups"

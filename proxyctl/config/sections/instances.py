@@ -13,7 +13,7 @@ from proxyctl.config.files import near_file, without_marks
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
-from proxyctl.state.row import Where
+from proxyctl.rows.row import Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import InstanceModel

@@ -9,7 +9,8 @@ from typing import Any
 from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.rows import key_words
 from proxyctl.config.validation import check_items
-from proxyctl.state.row import DesiredTable, Scope, Where
+from proxyctl.rows.desired import DesiredTable, Scope
+from proxyctl.rows.row import Where
 
 
 def apply_manage(

@@ -15,10 +15,11 @@ from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import RowPlaces, default_row
 from proxyctl.config.validation import check_items
+from proxyctl.proxysql.cells import normal_digest
 from proxyctl.routing import ClientQuery
 from proxyctl.routing.tests import RoutingTest
-from proxyctl.state.cells import normal_digest
-from proxyctl.state.row import DesiredTable, Key
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import Key
 
 if TYPE_CHECKING:
     from proxyctl.config.models import RoutingTestModel

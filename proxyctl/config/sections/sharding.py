@@ -18,7 +18,8 @@ from proxyctl.config.sections.shard_names import (
     split,
 )
 from proxyctl.config.validation import check_items
-from proxyctl.state.row import DesiredTable, Where
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import Where
 from proxyctl.text import shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _FOR_RE2 = "write it without look-around and back references, or as two rules"
 

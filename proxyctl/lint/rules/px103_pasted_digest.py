@@ -9,7 +9,7 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.patterns import is_pasted, looks_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 MARK = re.compile(
     r"(?:[=<>(,]|\b(?:LIMIT|LIKE|BETWEEN|AND|OFFSET|VALUES))(?: |\\s[+*]?)*(?:\\\?|\[\?\])",

@@ -9,7 +9,7 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of, quoted
 from proxyctl.lint.patterns import is_sql_word
 from proxyctl.lint.subject import LintSubject, RuleRow
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
 _NAME = re.compile(r"(?<!\w)[A-Za-z_]\w{0,63}(?!\w)")

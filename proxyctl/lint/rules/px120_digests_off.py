@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.cells import normal_digest, number
-from proxyctl.state.row import sorted_keys
-from proxyctl.state.runtime import valid_client_addr
+from proxyctl.proxysql.cells import normal_digest, number
+from proxyctl.proxysql.load_image import valid_client_addr
+from proxyctl.rows.row import sorted_keys
 
 
 @check("PX120", "digests-off", Severity.ERROR, pgsql=True, any_size=True)

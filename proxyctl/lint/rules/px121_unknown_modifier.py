@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.cells import MODIFIERS_FIX, modifiers_problem
+from proxyctl.proxysql.cells import MODIFIERS_FIX, modifiers_problem
 
 
 @check("PX121", "unknown-modifier", Severity.ERROR, pgsql=True)

@@ -9,8 +9,8 @@ from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
 from proxyctl.lint.finding import Finding, Severity, grouped, listed
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.cells import number
 from proxyctl.routing.rule import Rule
-from proxyctl.state.cells import number
 
 
 @check("PX204", "unreachable-flagin", Severity.ERROR, pgsql=True)

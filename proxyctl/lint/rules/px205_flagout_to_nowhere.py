@@ -8,7 +8,7 @@ from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach, jumps
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.cells import number
+from proxyctl.proxysql.cells import number
 
 
 @check("PX205", "flagout-to-nowhere", Severity.WARNING, pgsql=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import Key
+from proxyctl.rows.row import Key
 
 
 @check("PX208", "rule-of-nobody", Severity.ERROR, pgsql=True)

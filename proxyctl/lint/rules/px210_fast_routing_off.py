@@ -9,8 +9,8 @@ from proxyctl.catalog.model import MAX_INT as NEVER
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import sorted_keys
-from proxyctl.state.runtime import valid_client_addr
+from proxyctl.proxysql.load_image import valid_client_addr
+from proxyctl.rows.row import sorted_keys
 
 
 @check("PX210", "fast-routing-off", Severity.ERROR, pgsql=True, any_size=True)

@@ -11,7 +11,7 @@ from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.probes import QueryKind
-from proxyctl.state.row import Key
+from proxyctl.rows.row import Key
 
 _FUNCTIONS = {
     MYSQL: r"(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\(",

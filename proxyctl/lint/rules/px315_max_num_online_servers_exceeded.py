@@ -9,8 +9,8 @@ from proxyctl.catalog import Version
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.cells import number
 from proxyctl.routing.dialect import MYSQL
-from proxyctl.state.cells import number
 
 _ATTRIBUTES = "mysql_hostgroup_attributes"
 _SINCE = Version(2, 6, 3)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 _OTHER_DIALECT = re.compile(r"\$(?:\{(\w+)\}|(\d)|(\w+))")

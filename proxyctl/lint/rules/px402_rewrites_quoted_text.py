@@ -13,7 +13,7 @@ from proxyctl.routing.regex import Broken, RegexEngine
 from proxyctl.routing.regex.pattern import as_bytes
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _MOST_SAMPLES = 20
 _ONE_WORD = re.compile(r"[^\s'\"`]+")

@@ -14,7 +14,7 @@ from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
 from proxyctl.routing.reach import session_for
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 _OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
 _AROUND_FAST_ROUTING = (

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.cells import number
 from proxyctl.routing.dialect import PGSQL
-from proxyctl.state.cells import number
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 _IDLE_ON_PGSQL = ("mirror_hostgroup", "mirror_flagOUT")

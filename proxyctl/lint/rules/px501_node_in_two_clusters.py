@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import FamilyRow, LintSubject
+from proxyctl.proxysql.servers import Address
+from proxyctl.proxysql.topology import node_text
 from proxyctl.routing.dialect import MYSQL
-from proxyctl.state.servers import Address
-from proxyctl.state.topology import node_text
 
 
 @check("PX501", "node-in-two-clusters", Severity.ERROR, any_size=True)

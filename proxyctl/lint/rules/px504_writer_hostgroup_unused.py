@@ -8,8 +8,8 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, LintSubject
-from proxyctl.state.cells import number
-from proxyctl.state.servers import Address
+from proxyctl.proxysql.cells import number
+from proxyctl.proxysql.servers import Address
 
 
 @check("PX504", "writer-hostgroup-unused", Severity.WARNING, pgsql=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import ColumnValues, Secret
+from proxyctl.rows.row import ColumnValues, Secret
 
 _SCRIPT = re.compile(
     r"[^/\s]*(?:galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler)"

@@ -8,8 +8,8 @@ from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.passwords import hashed_password
-from proxyctl.state.row import Secret
+from proxyctl.proxysql.passwords import hashed_password
+from proxyctl.rows.row import Secret
 
 
 @check("PX531", "clear-text-password", Severity.WARNING)

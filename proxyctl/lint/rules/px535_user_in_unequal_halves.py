@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.cells import number
+from proxyctl.proxysql.passwords import same_password
 from proxyctl.routing.dialect import MYSQL
-from proxyctl.state.cells import number
-from proxyctl.state.passwords import same_password
 
 
 @check("PX535", "user-in-unequal-halves", Severity.ERROR)

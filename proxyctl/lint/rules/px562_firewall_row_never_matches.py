@@ -8,9 +8,9 @@ from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
 from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
+from proxyctl.proxysql.cells import number
 from proxyctl.routing.criteria import CriterionFlaw
-from proxyctl.state.cells import number
-from proxyctl.state.row import ColumnValues, Key
+from proxyctl.rows.row import ColumnValues, Key
 
 
 @check("PX562", "firewall-row-never-matches", Severity.ERROR, pgsql=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.flaws import ValueFlaw, doubts, flaws
+from proxyctl.proxysql.flaws import ValueFlaw, doubts, flaws
 
 _TABLES = (
     "mysql_servers",

@@ -8,8 +8,8 @@ from proxyctl.catalog import Value
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, quoted
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.flaws import WHERE_IT_RUNS, is_in_relative_folder
-from proxyctl.state.row import Key
+from proxyctl.proxysql.flaws import WHERE_IT_RUNS, is_in_relative_folder
+from proxyctl.rows.row import Key
 
 _SSL_PARAMS = ("mysql_servers_ssl_params", "pgsql_servers_ssl_params")
 _SSL_COLUMNS = ("ssl_ca", "ssl_cert", "ssl_key", "ssl_capath", "ssl_crl", "ssl_crlpath")

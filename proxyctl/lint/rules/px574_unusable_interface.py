@@ -8,7 +8,7 @@ from proxyctl.catalog.variable_rules import INTERFACES, interfaces_complaint
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 
 @check("PX574", "unusable-interface", Severity.ERROR, any_size=True)

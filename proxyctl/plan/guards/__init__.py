@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from proxyctl.plan.plan import Refusal
-from proxyctl.state.row import GuardAction, GuardLimits
+from proxyctl.rows.desired import GuardAction, GuardLimits
 
 FORCE = "--force"
 

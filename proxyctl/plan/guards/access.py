@@ -9,8 +9,8 @@ from proxyctl.instance.facts import CREDENTIALS
 from proxyctl.plan.current import Access, InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
-from proxyctl.state.compare import Difference
-from proxyctl.state.row import Layer, Rows
+from proxyctl.proxysql.compare import Difference
+from proxyctl.rows.row import Layer, Rows
 
 ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
 

@@ -10,7 +10,8 @@ from proxyctl.plan.change import ADD, DELETE
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.row import GuardLimits, Key, Rows
+from proxyctl.rows.desired import GuardLimits
+from proxyctl.rows.row import Key, Rows
 
 MAX_DELETES, TABLE_EMPTIED = "max_deletes", "table_emptied"
 

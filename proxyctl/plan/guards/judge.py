@@ -20,9 +20,9 @@ from proxyctl.plan.guards.hostgroups import (
     unserved_destinations,
 )
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.configuration import BeforeAfter, Configuration
-from proxyctl.state.row import Desired
-from proxyctl.state.topology import Topologies, Topology
+from proxyctl.proxysql.configuration import BeforeAfter, Configuration
+from proxyctl.proxysql.topology import Topologies, Topology
+from proxyctl.rows.desired import Desired
 
 
 def dangers(

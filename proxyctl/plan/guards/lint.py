@@ -20,8 +20,9 @@ from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
 from proxyctl.plan.guards import Danger
-from proxyctl.state.configuration import BeforeAfter, Configuration
-from proxyctl.state.row import LINT, Key, sorted_keys
+from proxyctl.proxysql.configuration import BeforeAfter, Configuration
+from proxyctl.rows.desired import LINT
+from proxyctl.rows.row import Key, sorted_keys
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from proxyctl.instance.cluster import MOST_AHEAD_S, Membership
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.row import Layer
-from proxyctl.state.servers import server_reader
-from proxyctl.state.topology import node_text
+from proxyctl.proxysql.servers import server_reader
+from proxyctl.proxysql.topology import node_text
+from proxyctl.rows.row import Layer
 
 STALE_MEMBER = "stale_member"
 

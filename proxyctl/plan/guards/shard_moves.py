@@ -16,6 +16,7 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout
 from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
+from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing import HostgroupOrigin
 from proxyctl.routing.probes import read_of, writes_to
 from proxyctl.routing.reach import Reach, Session
@@ -23,9 +24,9 @@ from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables
-from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.state.row import Desired, GuardAction, Row
-from proxyctl.state.sharding import section_in
+from proxyctl.rows.desired import Desired, GuardAction
+from proxyctl.rows.row import Row
+from proxyctl.rows.sharding import section_in
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
 

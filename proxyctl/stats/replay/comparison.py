@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
+from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.routing import ClientQuery, HostgroupOrigin, Route, Router, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Question, Rewriting, every_outcome
@@ -28,8 +29,7 @@ from proxyctl.routing.special import (
     of_set,
     of_use,
 )
-from proxyctl.state.configuration import BeforeAfter, Configuration
-from proxyctl.state.row import Row
+from proxyctl.rows.row import Row
 from proxyctl.stats.model import SeenDigest
 
 _RULES = "mysql_query_rules"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import NamedTuple
 
-from proxyctl.state.configuration import BeforeAfter
+from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, DifferenceKind, ReplayVerdict
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
-from proxyctl.state.row import ColumnValues
+from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.replay.comparison import DifferenceKind, ReplayVerdict
 from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in

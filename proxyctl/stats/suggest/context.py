@@ -14,9 +14,9 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, layout_of
+from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing import HostgroupOrigin
-from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.state.row import ColumnValues, Row
+from proxyctl.rows.row import ColumnValues, Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, QueryTreatment, ReplayVerdict

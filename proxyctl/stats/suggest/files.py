@@ -8,9 +8,9 @@ from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import ConfigFiles, Project
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration, read_deviations, read_layouts
+from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.router import SERVING_TABLES
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import Layer
+from proxyctl.rows.row import Layer
 from proxyctl.stats.model import DigestTable
 from proxyctl.stats.read import read_digests
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Value
 from proxyctl.errors import counted
+from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.servers import HostgroupServers, NamedRole, role_in_name
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import ColumnValues
+from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
 from proxyctl.stats.suggest.context import SuggestContext, Suggestion, SuggestionKind

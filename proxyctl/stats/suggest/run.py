@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from proxyctl.errors import counted
-from proxyctl.state.configuration import BeforeAfter, Configuration
+from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.suggest.caching import find_cacheable

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from proxyctl.state.row import Secret
+from proxyctl.rows.row import Secret
 
 
 class ValueFlaw(NamedTuple):

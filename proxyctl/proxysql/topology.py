@@ -18,8 +18,8 @@ from functools import cached_property
 from typing import Self
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.state.cells import number
-from proxyctl.state.row import Key, Layer, Row, Rows
+from proxyctl.proxysql.cells import number
+from proxyctl.rows.row import Key, Layer, Row, Rows
 
 Node = tuple[Value, Value]
 """hostname and port."""

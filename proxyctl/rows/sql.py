@@ -17,7 +17,7 @@ from typing import cast
 
 from proxyctl.catalog import TABLES, Column, Layout, Role, Value
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.state.row import Key, Layer, Row, Secret
+from proxyctl.rows.row import Key, Layer, Row, Secret
 from proxyctl.text import CONTROL
 
 MAX_STATEMENT = 1_000_000

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.catalog import Column, Layout, Table
-from proxyctl.state.cells import PASTED
-from proxyctl.state.row import Key, row_name
-from proxyctl.state.sql import quoted_name
+from proxyctl.proxysql.cells import PASTED
+from proxyctl.rows.row import Key, row_name
+from proxyctl.rows.sql import quoted_name
 
 
 class CellType(NamedTuple):

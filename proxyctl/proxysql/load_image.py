@@ -15,9 +15,9 @@ from proxyctl.catalog.variable_rules import (
     pasted,
     side_effects,
 )
-from proxyctl.state.cells import normal_digest, normal_modifiers, number
-from proxyctl.state.compare import canonical_variable, fold_users
-from proxyctl.state.row import KEEP, DesiredRow, Key, Secret, secret_columns
+from proxyctl.proxysql.cells import normal_digest, normal_modifiers, number
+from proxyctl.proxysql.compare import canonical_variable, fold_users
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Secret, secret_columns
 
 MAX_CLIENT_ADDR = 45
 """INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""

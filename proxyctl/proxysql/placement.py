@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.state.row import Row, Rows, replace_cells
-from proxyctl.state.servers import Server, server_reader, without_shunning
-from proxyctl.state.topology import Family, Node, Topology, main_hostgroup
+from proxyctl.proxysql.servers import Server, server_reader, without_shunning
+from proxyctl.proxysql.topology import Family, Node, Topology, main_hostgroup
+from proxyctl.rows.row import Row, Rows, replace_cells
 
 
 def placed_rows(

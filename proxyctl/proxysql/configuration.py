@@ -12,8 +12,8 @@ from functools import cached_property
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.catalog.variable_rules import canonical
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.state.row import Key, Row, Rows, Secret, Where
-from proxyctl.state.topology import MONITOR_VARIABLES, MonitorSettings, Topology
+from proxyctl.proxysql.topology import MONITOR_VARIABLES, MonitorSettings, Topology
+from proxyctl.rows.row import Key, Row, Rows, Secret, Where
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Generic
 
 from proxyctl.catalog import Layout
-from proxyctl.state.compare import Difference, differing
-from proxyctl.state.row import AnyRow, DesiredRow, Key, Row, Rows
-from proxyctl.state.servers import Server, server_reader
-from proxyctl.state.topology import Family, Node, Topology, main_hostgroup
+from proxyctl.proxysql.compare import Difference, differing
+from proxyctl.proxysql.servers import Server, server_reader
+from proxyctl.proxysql.topology import Family, Node, Topology, main_hostgroup
+from proxyctl.rows.row import AnyRow, DesiredRow, Key, Row, Rows
 
 
 def _same_status(current: object, desired: object) -> bool:

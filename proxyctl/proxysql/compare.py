@@ -13,9 +13,9 @@ from typing import NamedTuple
 from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.variable_rules import canonical, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.state.cells import as_read, number
-from proxyctl.state.passwords import same_password
-from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
+from proxyctl.proxysql.cells import as_read, number
+from proxyctl.proxysql.passwords import same_password
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Row, Rows
 
 
 class Difference(NamedTuple):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum, StrEnum
-from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeVar
 
-from proxyctl.catalog import TABLES, Layout, Role, Value, Version
+from proxyctl.catalog import TABLES, Layout, Role, Value
 
 Row = tuple[Value, ...]
 """One row in the column order of its layout."""
@@ -122,151 +120,6 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
-
-
-class NumberRange(NamedTuple):
-    """Numbers from `low` to `high`, both included."""
-
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"{self.low}-{self.high}"
-
-
-class Glob(NamedTuple):
-    """Texts that fit a pattern with `*`, `?` and `[...]`, as `fnmatch` reads it."""
-
-    pattern: str
-
-    def __str__(self) -> str:
-        return self.pattern
-
-
-Term = Value | NumberRange | Glob
-"""What a scope allows for one key column; a value allows only itself."""
-
-
-def _allows(term: Term, value: Value) -> bool:
-    match term:
-        case NumberRange(low, high):
-            return isinstance(value, int) and low <= value <= high
-        case Glob(pattern):
-            return isinstance(value, str) and fnmatchcase(value, pattern)
-        case _:
-            return value == term
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The part of a table that the files own (`manage:`).
-
-    `owns` returns whether the scope has a primary key; `text` is the scope as the file writes it
-    (`rule_id 10-5999`); `terms` is the scope as data, for SQL: a row is in it if each column fits
-    any of its terms.
-    """
-
-    owns: Callable[[Key], bool]
-    text: str
-    terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, key: Sequence[str], terms: Mapping[str, Sequence[Term]], text: str) -> Scope:
-        """Return the scope of these terms in a table with the key columns `key`."""
-        columns = [(key.index(name), allowed) for name, allowed in terms.items()]
-
-        def owns(row_key: Key) -> bool:
-            return all(
-                any(_allows(term, row_key[index]) for term in allowed) for index, allowed in columns
-            )
-
-        return cls(owns, text, terms)
-
-
-@dataclass(frozen=True)
-class DesiredTable:
-    """One managed table.
-
-    Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
-    names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
-    sets to the first place that sets it. `scope` None: the files own the whole table. `origins`:
-    the special sections that generate its rows, as `Where.origin` names them. `references`: columns
-    (or variables) whose texts are secrets in every layer, also in deleted rows.
-    """
-
-    layout: Layout
-    rows: Mapping[Key, DesiredRow]
-    where: Mapping[Key, Where] = field(default_factory=dict)
-    used: Mapping[str, Where] = field(default_factory=dict)
-    keep_on_update: frozenset[str] = frozenset()
-    scope: Scope | None = None
-    origins: frozenset[str] = frozenset()
-    references: frozenset[str] = frozenset()
-
-    def owns(self, key: Key) -> bool:
-        """Return whether the files own the row with this key: they have it, or it is deleted."""
-        return key in self.rows or self.scope is None or self.scope.owns(key)
-
-
-class GuardAction(StrEnum):
-    """What a guard does with a plan that it objects to."""
-
-    REFUSE = "refuse"
-    WARN = "warn"
-    OFF = "off"
-
-
-LINT = "lint"
-"""The guard that judges the files themselves, not a transition."""
-
-
-@dataclass(frozen=True)
-class GuardLimits:
-    """The `guards` section. Shape: `actions` by guard; by default `lint` warns, others refuse."""
-
-    max_deletes_percent: int = 30
-    max_deletes_above_rows: int = 10
-    max_deletes_rows: int = 1000
-    actions: Mapping[str, GuardAction] = field(default_factory=dict)
-
-    def action(self, guard: str) -> GuardAction:
-        """Return what a guard does."""
-        usual = GuardAction.WARN if guard == LINT else GuardAction.REFUSE
-        return self.actions.get(guard, usual)
-
-
-class SourceWords(NamedTuple):
-    """The phrases of messages about the source of the desired state."""
-
-    says: str
-    place: str
-    lacks: str
-    of_row: str
-
-
-FILES = SourceWords("the files say", "in the files", "in no file", "in the file")
-
-
-SNAPSHOT = SourceWords(
-    "the snapshot says", "in the snapshot", "not in the snapshot", "in the snapshot"
-)
-
-
-@dataclass(frozen=True)
-class Desired:
-    """The desired state of one instance, from files or a snapshot.
-
-    Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
-    `keeps_fast_routing_alive`: whether a plan adds the rule that fast routing needs.
-    """
-
-    tables: Mapping[str, DesiredTable]
-    version: Version
-    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    guards: GuardLimits = GuardLimits()
-    warnings: tuple[str, ...] = ()
-    source: SourceWords = FILES
-    keeps_fast_routing_alive: bool = False
 
 
 NOUNS: Final = {

@@ -7,8 +7,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Role, Value
-from proxyctl.state.row import DesiredRow, Key, Row, Rows, replace_cells
-from proxyctl.state.topology import Node, Topology
+from proxyctl.proxysql.topology import Node, Topology
+from proxyctl.rows.row import DesiredRow, Key, Row, Rows, replace_cells
 
 Address = tuple[str, int]
 """hostname in lower case, and port."""

@@ -1,0 +1,1 @@
+"""What ProxySQL does with rows: cells, passwords, families, LOAD and comparison. Pure."""

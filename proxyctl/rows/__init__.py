@@ -1,0 +1,1 @@
+"""Rows, keys, layers and their SQL: the shapes of what files ask for and instances hold. Pure."""

@@ -1,1 +1,0 @@
-"""What rows mean: values, passwords, families of servers, comparison, RUNTIME, SQL. Pure."""
