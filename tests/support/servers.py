@@ -275,7 +275,7 @@ class ProxySQL:
         return text if binary_version(self.binary) < (3, 0, 0) else _on_loopback(text)
 
     def start(self, *, initial: bool = False) -> None:
-        """Start it and wait until its admin port accepts a login. `initial` discards DISK."""
+        """Start it and wait until it takes administrators and clients. `initial` discards DISK."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "proxysql.cnf"
         config.write_text(self.configuration(), encoding="utf-8", errors="surrogateescape")
@@ -289,6 +289,7 @@ class ProxySQL:
                     stderr=subprocess.STDOUT,
                 )
             if self._has_started():
+                self._wait_for_traffic()
                 return
         raise RuntimeError(f"ProxySQL did not start:\n{self.log_tail()}")
 
@@ -313,6 +314,19 @@ class ProxySQL:
                 time.sleep(0.05)
             else:
                 return True
+
+    def _wait_for_traffic(self) -> None:
+        """Wait until clients can connect: it listens for them after its administrators."""
+        if "{traffic_port}" not in self._config:
+            return
+        deadline = time.monotonic() + 120
+        while True:
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", self.traffic_port)) == 0:
+                    return
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"ProxySQL takes no clients:\n{self.log_tail()}")
+            time.sleep(0.02)
 
     def log_tail(self) -> str:
         """Return the last lines of ProxySQL's log."""
