@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def apply(
-    place: Selection,
+    selection: Selection,
     allowances: Allowances,
     fleet: RolloutOptions,
     apply_options: ChangeOptions,
@@ -56,11 +56,11 @@ def apply(
 
     saved = None
     if plan_file:
-        saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
+        saved, selection, allowances = _saved(Path(plan_file), selection, allowances, fleet)
     options = replace(allowances.options(), lints=True)
-    sources = (*([plan_file] if plan_file else []), *place.files.paths())
+    sources = (*([plan_file] if plan_file else []), *selection.files.paths())
     request = replace(request_of(options, apply_options, format), sources=sources)
-    targets = place.targets(fleet)
+    targets = selection.targets(fleet)
     asks = not apply_options.auto_approve
     if fleet.all_instances:
         return _apply_to_all(targets, request, fleet, format, asks=asks)
@@ -129,7 +129,7 @@ def _apply_to_all(
 
 
 def _saved(
-    path: Path, place: Selection, allowances: Allowances, fleet: FleetOptions
+    path: Path, selection: Selection, allowances: Allowances, fleet: FleetOptions
 ) -> tuple[SavedPlan, Selection, Allowances]:
     """Return a saved plan, with the files and options that it was made with.
 
@@ -147,14 +147,14 @@ def _saved(
             fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
             f" {again} --out {path}",
         )
-    missing = sorted(set(saved.variables) - place.files.variables().keys())
+    missing = sorted(set(saved.variables) - selection.files.variables().keys())
     if missing:
         raise UsageError(
             f"the plan was made with --var {', '.join(missing)}",
             fix="give the same --var again: a saved plan holds no values of variables",
         )
-    files = replace(place.files, file=place.files.file or list(saved.paths))
-    return saved, replace(place, files=files), Allowances.of_names(saved.options)
+    files = replace(selection.files, file=selection.files.file or list(saved.paths))
+    return saved, replace(selection, files=files), Allowances.of_names(saved.options)
 
 
 def _show(plan: Plan) -> None:
@@ -261,12 +261,12 @@ def _report_all(rollout: Rollout, format: str) -> None:
         raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 
-def unlock(place: Selection) -> int:
+def unlock(selection: Selection) -> int:
     """Remove the lock of another apply, whoever holds it."""
     from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.instance.lock import break_lock
 
-    with place.connect() as client, uninterrupted():
+    with selection.connect() as client, uninterrupted():
         holder = break_lock(client)
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
     for name, was_saved in holder.modules.items() if holder else ():

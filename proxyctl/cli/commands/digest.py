@@ -74,7 +74,7 @@ class FilterOptions:
 
 
 def top(
-    place: Selection,
+    selection: Selection,
     filters: FilterOptions,
     sort: Sort = value(
         "KEY",
@@ -104,11 +104,11 @@ def top(
         )
     if rule:
         options = replace(options, groups=_rule_groups(group))
-    with place.connect() as client:
+    with selection.connect() as client:
         ranking = read_top(client, options)
         if rule:
             ranking = with_rules(client, ranking)
-    ranking = replace(ranking, hostgroup_names=place.hostgroup_names())
+    ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
     if format not in ("text", "markdown"):
         for note in ranking.notes():
             say(f"note: {note}")
@@ -173,7 +173,7 @@ def columns_of(group: list[str] | None) -> tuple[Group, ...]:
 
 
 def suggest(
-    place: Selection,
+    selection: Selection,
     digests: str | None = value(
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
@@ -189,7 +189,7 @@ def suggest(
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.run import suggest as suggestions
 
-    subject = _suggest_subject(place, digests)
+    subject = _suggest_subject(selection, digests)
     advice = suggestions(
         subject.table,
         subject.configuration,
@@ -204,22 +204,22 @@ def suggest(
     return ExitCode.DONE
 
 
-def _suggest_subject(place: Selection, digests: str | None) -> SuggestInput:
+def _suggest_subject(selection: Selection, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
     from proxyctl.config.project import ConfigFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
     table = read_digest_file(Path(digests), "--digests") if digests is not None else None
-    if table is not None and not place.asks_instance():
-        if not place.has_files():
+    if table is not None and not selection.asks_instance():
+        if not selection.has_files():
             raise UsageError(
                 "digest suggest needs rules", fix="name files with -f, or an instance with --host"
             )
-        return subject_of_files(table, ConfigFiles(place.files.sources()))
-    if not place.has_files():
-        with place.connect() as client:
+        return subject_of_files(table, ConfigFiles(selection.files.sources()))
+    if not selection.has_files():
+        with selection.connect() as client:
             return subject_of_instance(client, table)
-    target = place.target()
+    target = selection.target()
     with target.connect() as client:
         return subject_of_instance(client, table, target.files)

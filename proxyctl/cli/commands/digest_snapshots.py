@@ -55,11 +55,11 @@ SnapshotOption = Annotated[
 ]
 
 
-def snapshot(place: Selection, out: SnapshotOption = None) -> int:
+def snapshot(selection: Selection, out: SnapshotOption = None) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from proxyctl.stats.read import streamed_digests
 
-    with place.connect() as client:
+    with selection.connect() as client:
         path = _snapshot_path(out, client.name)
         with streamed_digests(client) as digests, progress("digests", len(digests.rows)) as advance:
             size = _write(digests, path, advance)
@@ -98,7 +98,7 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 
 
 def diff(
-    place: Selection,
+    selection: Selection,
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
@@ -134,10 +134,10 @@ def diff(
     if after is not None:
         second = tally(read_digest_file(Path(after)), groups, earlier=first)
     else:
-        with place.connect() as client, streamed_digests(client) as table:
+        with selection.connect() as client, streamed_digests(client) as table:
             second = tally(table, groups, earlier=first)
     comparison = compare(first, second, sort=sort, limit=limit)
-    comparison.hostgroup_names = place.hostgroup_names()
+    comparison.hostgroup_names = selection.hostgroup_names()
     if format == "json":
         write(DIFF.document(comparison))
     else:
@@ -148,7 +148,7 @@ def diff(
 
 
 def reset(
-    place: Selection,
+    selection: Selection,
     out: SnapshotOption = None,
     older_than: int | None = value(
         "TIME",
@@ -166,7 +166,7 @@ def reset(
     if older_than is not None and not age_s:
         fix = "without --older-than all entries are cleared"
         raise UsageError("--older-than: at least 1s", fix=fix)
-    with place.connect() as client:
+    with selection.connect() as client:
         if age_s and not client.version.has(PURGES_DIGESTS):
             raise RefusedError(
                 f"{client.address}: ProxySQL {client.version} clears all digests or none: PURGE"
@@ -229,7 +229,7 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
 
 
 def report(
-    place: Selection,
+    selection: Selection,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,
@@ -251,13 +251,15 @@ def report(
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
     else:
-        with place.connect() as client:
+        with selection.connect() as client:
             tables = [read_digests(client)]
     page = make_report(tables, limit=limit, snapshots=len(snapshots or []))
     for note in page.notes:
         say(f"note: {note}")
     write_file(
-        path, report_html(page, place.hostgroup_names(), templates_folder() / "report"), mode=0o600
+        path,
+        report_html(page, selection.hostgroup_names(), templates_folder() / "report"),
+        mode=0o600,
     )
     say(f"{counted(page.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
     return ExitCode.DONE

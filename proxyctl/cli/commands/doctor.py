@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    place: Selection,
+    selection: Selection,
     fleet: FleetOptions,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the servers behind ProxySQL."),
@@ -55,7 +55,7 @@ def doctor(
         )
         return examine(facts, ignored)
 
-    targets, is_all = place.targets(fleet, files_are_optional=True), fleet.all_instances
+    targets, is_all = selection.targets(fleet, files_are_optional=True), fleet.all_instances
     with progress("examining", len(targets) if is_all else 0) as advance:
         examinations = examine_fleet(targets, examined, workers=fleet.parallel, done=advance)
     if format == "json":

@@ -112,7 +112,7 @@ def schema(out: OutOption = None) -> int:
 
 
 def export(
-    place: Selection,
+    selection: Selection,
     layer: Annotated[LayerName, choice(LayerName, "--layer", "The layer to export.")] = "runtime",
     format: RowFormatOption = "yaml",
     secrets: SecretsOption = "hash",
@@ -122,7 +122,7 @@ def export(
     from proxyctl.interchange.export_instance import export_instance
 
     check_out(out, secrets)
-    with place.connect() as client:
+    with selection.connect() as client:
         file = export_instance(client, Layer(layer), format, secrets)
     emit(file, secrets, out)
     return ExitCode.DONE

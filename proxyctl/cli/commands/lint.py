@@ -25,7 +25,7 @@ LintFormat = Literal["text", "json", "sarif", "github"]
 
 
 def lint(
-    place: Selection,
+    selection: Selection,
     select: list[str] | None = value(
         "CODE",
         "Run only these checks: a code, its beginning, or a name.",
@@ -67,7 +67,7 @@ def lint(
         write(checks_text(checks, style()) if format == "text" else CHECKS.document(checks))
         return ExitCode.DONE
     try:
-        subject, ignores, name = _subject(place, layer, proxysql_version, backend_version or ())
+        subject, ignores, name = _subject(selection, layer, proxysql_version, backend_version or ())
     except ConfigError as error:
         write(_mistakes(error, format))
         raise
@@ -79,13 +79,13 @@ def lint(
     except ValueError as error:
         # Some values of the digest variables crash ProxySQL itself.
         raise ProxyctlError(str(error)) from error
-    write(_output(report, format, "" if name else place.files.paths()[0]))
+    write(_output(report, format, "" if name else selection.files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
 
 
 def _subject(
-    place: Selection,
+    selection: Selection,
     layer: LayerName | None,
     version: Version | None,
     backend_versions: Sequence[str],
@@ -99,9 +99,9 @@ def _subject(
     for backend in backend_versions:
         if version_numbers(backend) is None:
             raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
-    if not place.asks_instance(layer):
+    if not selection.asks_instance(layer):
         project = load_project(
-            place.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
+            selection.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
         plain = {
             instance.name: instance.where for instance in project.instances if _is_plain(instance)
@@ -110,10 +110,10 @@ def _subject(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
         return subject, project.ignores, ""
-    target = place.target(files_are_optional=True)
+    target = selection.target(files_are_optional=True)
     with target.connect() as client:
         configuration = read_configuration(client, Layer(layer or "runtime"))
-    subject = LintSubject(place.with_files(configuration), backend_versions=backend_versions)
+    subject = LintSubject(selection.with_files(configuration), backend_versions=backend_versions)
     return subject, target.files.ignores(), target.name
 
 

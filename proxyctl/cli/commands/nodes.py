@@ -39,7 +39,7 @@ def _instance_of(client: AdminClient) -> ShownInstance:
 
 
 def list_nodes(
-    place: Selection,
+    selection: Selection,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
     format: FormatOption = "text",
@@ -49,8 +49,8 @@ def list_nodes(
     from proxyctl.nodes.list import read_nodes, with_answers
     from proxyctl.render.nodes import NODES, nodes_text
 
-    with place.connect() as client:
-        report = replace(read_nodes(client), hostgroup_names=place.hostgroup_names())
+    with selection.connect() as client:
+        report = replace(read_nodes(client), hostgroup_names=selection.hostgroup_names())
         if not no_ask:
             nodes = {view.node for group in report.groups for view in group.nodes}
             answers = ask_nodes(nodes, monitor_account(client, servers.trust()))
@@ -65,7 +65,7 @@ def list_nodes(
 
 def drain(
     node: NodeArgument,
-    place: Selection,
+    selection: Selection,
     wait: bool = flag(
         "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
@@ -82,7 +82,7 @@ def drain(
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
     is_text = format == "text"
-    with place.connect() as client:
+    with selection.connect() as client:
         result = drain_node(client, DrainRequest(node, force, lock_timeout, reporter()))
         if is_text:
             text = drained_text(result.node, was_before=not result.is_changed)
@@ -111,7 +111,7 @@ def _reporting(state: str) -> Iterator[None]:
 
 def restore(
     node: NodeArgument,
-    place: Selection,
+    selection: Selection,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
 ) -> int:
@@ -120,7 +120,7 @@ def restore(
     from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
-    with place.connect() as client:
+    with selection.connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
         result = restore_node(client, request)
         with _reporting(f"{node} is not drained"):
@@ -133,7 +133,7 @@ def restore(
 
 
 def discover(
-    place: Selection,
+    selection: Selection,
     servers: BackendOptions,
     seed: str = value("HOST[:PORT]", "Any node of the cluster.", default=...),
     out: Annotated[
@@ -158,7 +158,7 @@ def discover(
     first = seed_node(seed)
     if out is not None:
         check_new(Path(out))
-    target = place.target(files_are_optional=True)
+    target = selection.target(files_are_optional=True)
     with target.connect() as client:
         cluster, members = read_members(client, first, servers.trust())
         configured = configured_nodes(client, target.files)

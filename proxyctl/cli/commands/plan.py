@@ -29,7 +29,7 @@ DriftFormat = Literal["text", "json", "prometheus"]
 
 
 def plan(
-    place: Selection,
+    selection: Selection,
     allowances: Allowances,
     fleet: FleetOptions,
     out: Annotated[str | None, out_option(help="Save the plan for `apply FILE`.")] = None,
@@ -56,7 +56,7 @@ def plan(
     if out:
         check_target(Path(out))
     options = replace(allowances.options(), lints=True)
-    targets = place.targets(fleet)
+    targets = selection.targets(fleet)
     report = None
     if with_replay:
         planned, report = _replayed(targets[0], options)
@@ -65,12 +65,12 @@ def plan(
     text_style = style(is_verbose=verbose)
     write(_plan_output(planned, format, report, text_style, is_all=fleet.all_instances))
     if out:
-        _save(Path(out), planned.only(), place, allowances, text_style)
+        _save(Path(out), planned.only(), selection, allowances, text_style)
     return planned.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
 
 
 def _save(
-    out: Path, planned: Planned, place: Selection, allowances: Allowances, style: Style
+    out: Path, planned: Planned, selection: Selection, allowances: Allowances, style: Style
 ) -> None:
     from proxyctl.plan.saved import save
     from proxyctl.render.plan import PLAN, plan_text
@@ -79,8 +79,8 @@ def _save(
         planned.plan,
         PLAN.encode(planned.plan),
         plan_text(planned, replace(style, is_coloured=False, width=None)),
-        paths=place.files.paths(),
-        variables=sorted(place.files.variables()),
+        paths=selection.files.paths(),
+        variables=sorted(selection.files.variables()),
         options=allowances.names(),
     )
     write_file(out, text, mode=0o600)
@@ -104,7 +104,7 @@ def show(
 
 
 def drift(
-    place: Selection,
+    selection: Selection,
     fleet: FleetOptions,
     only: OnlyOption = None,
     quiet: bool = flag("--quiet", "Print nothing if nothing differs."),
@@ -120,7 +120,7 @@ def drift(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
     options = PlanOptions(only=tuple(only or ()), lints=True)
-    planned = planned_fleet(place.targets(fleet), options, fleet)
+    planned = planned_fleet(selection.targets(fleet), options, fleet)
     code = planned.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         is_all = fleet.all_instances

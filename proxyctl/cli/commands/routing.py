@@ -53,7 +53,7 @@ class SessionOptions:
 
 
 def explain(
-    place: Selection,
+    selection: Selection,
     session: SessionOptions,
     query: str | None = typer.Argument(
         None, metavar="QUERY", help="The query; - reads it from stdin."
@@ -84,7 +84,7 @@ def explain(
     if queries is not None and (typed := session.typed()):
         raise UsageError(f"{typed[0]}: with --queries, each line of the file gives its own")
     chosen = format or ("text" if queries is None else "jsonl")
-    explainer, source = _explainer(place, session, layer, proxysql_version, is_pgsql=pgsql)
+    explainer, source = _explainer(selection, session, layer, proxysql_version, is_pgsql=pgsql)
     requests = _requests(query, session, queries)
     match chosen:
         case "jsonl":
@@ -101,7 +101,7 @@ def explain(
 
 
 def _explainer(
-    place: Selection,
+    selection: Selection,
     session: SessionOptions,
     layer: LayerName | None,
     version: Version | None,
@@ -115,13 +115,13 @@ def _explainer(
     from proxyctl.routing.explain import Explainer
 
     dialect = PGSQL if is_pgsql else MYSQL
-    if "user" in place.connection.typed and not place.asks_instance(layer):
+    if "user" in selection.connection.typed and not selection.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
     tables = dialect.explained_tables
-    configuration, name = place.subject(version=version, tables=tables, layer=layer)
+    configuration, name = selection.subject(version=version, tables=tables, layer=layer)
     if is_pgsql and not configuration.version.has(parse_version(HAS_PGSQL)):
         raise ProxyctlError(
             f"ProxySQL {configuration.version} has no PostgreSQL side",
@@ -130,9 +130,9 @@ def _explainer(
     if not name:
         if session.username is not None:
             _warn_of_unknown_user(session.username, configuration.tables.get(dialect.users))
-        paths = map(os.path.normpath, place.files.paths())
+        paths = map(os.path.normpath, selection.files.paths())
         return Explainer(configuration, dialect), ", ".join(paths)
-    configuration = place.with_files(configuration)
+    configuration = selection.with_files(configuration)
     explainer = Explainer(configuration, dialect, is_placed=layer in (None, "runtime"))
     return explainer, f"{(layer or 'runtime').upper()} of {name}"
 
@@ -182,7 +182,7 @@ def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:
 
 
 def run_tests(
-    place: Selection,
+    selection: Selection,
     only: str | None = value("TEXT", "Only tests whose name or query contains this.", "-k"),
     coverage: bool = flag("--coverage", "List the rules that no test reaches."),
     junit: Annotated[
@@ -206,7 +206,7 @@ def run_tests(
     from proxyctl.routing.tests import run, unreached
 
     begun = time.monotonic()
-    tests, explainer = _prepared(place, proxysql_version)
+    tests, explainer = _prepared(selection, proxysql_version)
     if not tests:
         raise ProxyctlError(
             "the files have no routing_tests",
@@ -234,7 +234,7 @@ def run_tests(
 
 
 def _prepared(
-    place: Selection, version: Version | None
+    selection: Selection, version: Version | None
 ) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
@@ -242,20 +242,20 @@ def _prepared(
     from proxyctl.routing.dialect import MYSQL
     from proxyctl.routing.explain import Explainer
 
-    is_live = place.asks_instance()
+    is_live = selection.asks_instance()
     project = load_project(
-        place.files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
+        selection.files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    configuration, _name = place.subject(version=version, tables=MYSQL.explained_tables)
+    configuration, _name = selection.subject(version=version, tables=MYSQL.explained_tables)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
     configuration = hide_in_configuration(configuration, project.desired)
     return project.routing_tests, Explainer(configuration, is_placed=True)
 
 
 def replay(
-    place: Selection,
+    selection: Selection,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
@@ -273,7 +273,7 @@ def replay(
     from proxyctl.stats.replay.result import replay as replayed
 
     table = read_digest_file(Path(digests), "--digests") if digests else None
-    target = place.target()
+    target = selection.target()
     with target.connect() as client:
         sides, moves = routing_change_of(client, target.files)
         if table is None:
@@ -290,7 +290,7 @@ def replay(
 
 
 def rules(
-    place: Selection,
+    selection: Selection,
     interval: float | None = value(
         "SECONDS",
         "Read twice, this far apart, and show the hits per second in between.",
@@ -304,7 +304,7 @@ def rules(
     from proxyctl.stats.read import read_rule_hits
     from proxyctl.stats.rule_hits import rule_report
 
-    with place.connect() as client:
+    with selection.connect() as client:
         earlier = None
         sample = read_rule_hits(client)
         if interval is not None:

@@ -23,12 +23,12 @@ def snapshot_names(context: typer.Context) -> Iterator[str]:
     """Yield the snapshots of the instance, newest first."""
     from proxyctl.snapshots.folder import history
 
-    place = Selection(typed(FileOptions, context), typed(ConnectionOptions, context))
-    yield from (snapshot.name for snapshot in history(place.address()))
+    selection = Selection(typed(FileOptions, context), typed(ConnectionOptions, context))
+    yield from (snapshot.name for snapshot in history(selection.address()))
 
 
 def rollback(
-    place: Selection,
+    selection: Selection,
     allowances: Allowances,
     apply_options: ChangeOptions,
     which: str | None = typer.Argument(
@@ -51,7 +51,7 @@ def rollback(
 
     request = replace(request_of(allowances.options(), apply_options, format), purpose=ROLLBACK)
     options = request.options
-    with place.connect() as client:
+    with selection.connect() as client:
         snapshot = folder.read(folder.find(client.address, which))
         check_fit(client, snapshot)
         where = f"back to {snapshot.name}, {snapshot_time(snapshot.header)}"
@@ -75,12 +75,12 @@ def rollback(
     return report(plan, result, format)
 
 
-def history(place: Selection, format: FormatOption = "text") -> int:
+def history(selection: Selection, format: FormatOption = "text") -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
     from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
 
-    address = place.address()
+    address = selection.address()
     kept = folder.history(address)
     if format == "json":
         write(HISTORY.document(kept, address=address))
@@ -91,12 +91,12 @@ def history(place: Selection, format: FormatOption = "text") -> int:
     return ExitCode.DONE
 
 
-def snapshot(place: Selection, format: FormatOption = "text") -> int:
+def snapshot(selection: Selection, format: FormatOption = "text") -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.folder import take_by_hand
 
-    with place.connect() as client:
+    with selection.connect() as client:
         taken = take_by_hand(client)
         address = client.address
     if format == "json":

@@ -16,12 +16,12 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 
 
 def top(
-    place: Selection,
+    selection: Selection,
     interval: float = value("SECONDS", "Time between two readings.", default=2, min=0.5, max=3600),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()
-    client, names = place.connect(), place.hostgroup_names()
+    client, names = selection.connect(), selection.hostgroup_names()
 
     from proxyctl.cli.top.app import TopApp
 
