@@ -24,7 +24,7 @@ from proxyctl.proxysql.compare import (
 )
 from proxyctl.proxysql.compare_servers import compare_servers
 from proxyctl.proxysql.load_image import is_copied, runtime_image
-from proxyctl.proxysql.servers import server_reader
+from proxyctl.proxysql.servers import without_off
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
 from proxyctl.rows.sql import MASK, is_secret
@@ -177,9 +177,7 @@ def runtime_shortfalls(
         return
     image = runtime_image(layout, loaded)
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        read = server_reader(layout)
-        live = {key: row for key, row in runtime.items() if not read(row).is_off}
-        verdict = compare_servers(layout, live, image, topology)
+        verdict = compare_servers(layout, without_off(layout, runtime), image, topology)
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return
     rows = fold_users(layout, runtime)

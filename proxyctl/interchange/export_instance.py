@@ -15,7 +15,7 @@ from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.proxysql.compare import Difference, differences_from_memory, fold_users
 from proxyctl.proxysql.compare_servers import compare_servers
 from proxyctl.proxysql.load_image import runtime_image
-from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.proxysql.servers import drained_nodes, stays_shunned, without_off
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Layer, Rows, named_rows, sorted_keys
 from proxyctl.rows.sql import quoted_name
@@ -87,8 +87,7 @@ def _differences(
     memory = fold_users(layout, layers[Layer.MEMORY])
     loaded = runtime_image(layout, memory)
     if layout.table.role is Role.SERVERS:
-        read = server_reader(layout)
-        live = {key: row for key, row in runtime.items() if not read(row).is_off}
+        live = without_off(layout, runtime)
         drained = drained_nodes(layout, live, memory, disk)
         shunned = stays_shunned(layout, live, memory, disk, topology)
         unpublished = compare_servers(

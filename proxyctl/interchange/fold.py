@@ -13,7 +13,13 @@ from collections.abc import Mapping
 from proxyctl.catalog import Layout, Role
 from proxyctl.proxysql.compare import differing, fold_users
 from proxyctl.proxysql.load_image import ignored_rows, runtime_image
-from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned, without_shunning
+from proxyctl.proxysql.servers import (
+    drained_nodes,
+    server_reader,
+    stays_shunned,
+    without_off,
+    without_shunning,
+)
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Key, Layer, Rows, replace_cells
 
@@ -58,7 +64,7 @@ def _servers(layout: Layout, layers: Mapping[Layer, Rows], topology: Topology) -
     drained = drained_nodes(layout, runtime, memory, disk)
     shunned = stays_shunned(layout, runtime, memory, disk, topology)
     read, identity, in_family = server_reader(layout), topology.identity, topology.by_hostgroup
-    live = {key: row for key, row in runtime.items() if not read(row).is_off}
+    live = without_off(layout, runtime)
     first = {identity(key): row for key, row in reversed(live.items())}
     configured = set(map(identity, memory))
     result: Rows = {}

@@ -19,7 +19,7 @@ from proxyctl.proxysql.compare import (
 )
 from proxyctl.proxysql.compare_servers import ServersVerdict, compare_servers
 from proxyctl.proxysql.load_image import is_copied, runtime_image, still_secret
-from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned, without_off
 from proxyctl.proxysql.topology import Node, Topologies, Topology
 from proxyctl.rows.desired import DesiredTable
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows
@@ -183,8 +183,8 @@ def _diff_servers(
 ) -> ServerDiff:
     """Compare servers. The monitor moves nodes of families between hostgroups at RUNTIME."""
     memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
-    read, topology = server_reader(layout), topologies.around(layout)
-    runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not read(row).is_off}
+    topology = topologies.around(layout)
+    runtime = without_off(layout, rows[Layer.RUNTIME])
     drained = drained_nodes(layout, runtime, memory, disk)
     shunned = stays_shunned(layout, runtime, memory, disk, topology)
 
@@ -200,9 +200,7 @@ def _diff_servers(
     target = staged(layout, memory, memory, in_memory) if in_memory else memory
     at_runtime = ServersVerdict([], [])
     if desired is not None:
-        image = dict(runtime_image(layout, dict(desired.rows)))
-        for key in switched_off(layout, target, runtime, topology):
-            image.pop(key, None)
+        image = _servers_image(desired, target, runtime, topology)
         at_runtime = _by_family(
             desired, runtime, image, topologies, drained=drained, shunned=shunned
         )
@@ -237,17 +235,26 @@ def _diff_servers(
         as_placed=tuple(
             layer
             for layer, layer_rows in ((Layer.MEMORY, memory), (Layer.DISK, disk))
-            if desired is not None
-            and changes[layer]
-            and _is_as_placed(desired, layer_rows, topologies)
+            if changes[layer] and _is_as_placed(desired, layer_rows, topologies)
         ),
     )
 
 
-def _is_as_placed(desired: DesiredTable, layer_rows: Rows, topologies: Topologies) -> bool:
+def _servers_image(
+    desired: DesiredTable, target: Rows, runtime: Rows, topology: Topology
+) -> Mapping[Key, DesiredRow]:
+    """Return the servers that RUNTIME shows once the desired rows are loaded."""
+    layout = desired.layout
+    off = switched_off(layout, target, runtime, topology)
+    image = runtime_image(layout, dict(desired.rows))
+    return {key: row for key, row in image.items() if key not in off}
+
+
+def _is_as_placed(desired: DesiredTable | None, layer_rows: Rows, topologies: Topologies) -> bool:
     """Return whether the rows differ only by the hostgroups of nodes of families."""
-    is_placed = bool(topologies.desired.families)
-    return is_placed and not _stored_by_family(desired, layer_rows, topologies)
+    if desired is None or not topologies.desired.families:
+        return False
+    return not _stored_by_family(desired, layer_rows, topologies)
 
 
 def _stored_by_family(

@@ -104,6 +104,15 @@ def server_reader(layout: Layout) -> Callable[[DesiredRow], Server]:
     return read
 
 
+def without_off(layout: Layout, runtime: Rows) -> Rows:
+    """Return RUNTIME without OFFLINE_HARD rows, which hold the last connections of removed servers.
+
+    They count as absent.
+    """
+    read = server_reader(layout)
+    return {key: row for key, row in runtime.items() if not read(row).is_off}
+
+
 def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
     """Return the nodes that are drained on all rows at RUNTIME, but neither in MEMORY nor on DISK.
 
