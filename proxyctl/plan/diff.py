@@ -112,13 +112,13 @@ def diff_table(
     object are compared faster.
     """
     if desired is not None:
-        rows = hide_references(desired, rows, _place(layout, topologies))
+        rows = hide_references(desired, rows, _identity_of(layout, topologies))
     if layout.table.role is Role.SERVERS:
         return _diff_servers(layout, desired, rows, topologies)
     return _diff_rows(layout, desired, rows)
 
 
-def _place(layout: Layout, topologies: Topologies) -> IdentityOf:
+def _identity_of(layout: Layout, topologies: Topologies) -> IdentityOf:
     """Return the function that maps the keys of a user, or of a node of a family, to one."""
     if layout.table.role is Role.USERS:
         return itemgetter(0)

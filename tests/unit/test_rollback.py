@@ -70,6 +70,26 @@ def asked(found: Desired) -> set[tuple[object, ...]]:
     }
 
 
+@pytest.mark.parametrize(("interval", "is_known"), [("0", True), ("5", False)])
+def test_a_node_that_the_monitor_found_at_amazon_is_not_wanted(interval, is_known):
+    family = "mysql_replication_hostgroups"
+    pair = row(family, writer_hostgroup=10, reader_hostgroup=20)
+    memory = held(node("n1", 10))
+    runtime = held(node("n1", 10), node("found", 20))
+    of_variables = layout("mysql_variables")
+    setting: Row = ("mysql-monitor_aws_rds_topology_discovery_interval", interval)
+    tables = {
+        "mysql_servers": HeldTable(
+            SERVERS.names, {Layer.MEMORY: memory, Layer.RUNTIME: runtime, Layer.DISK: memory}
+        ),
+        family: HeldTable(layout(family).names, {layer: [pair] for layer in Layer}),
+        "mysql_variables": HeldTable(of_variables.names, {layer: [setting] for layer in Layer}),
+    }
+    layouts = {name: layout(name) for name in tables}
+    found = desired_of(Snapshot("s", Header("h:6032", "2.7.1", "snapshot"), tables), layouts, {})
+    assert ("found" in {cells[1] for cells in asked(found)}) is is_known
+
+
 def test_a_drained_node_goes_back_as_it_was_configured() -> None:
     memory = held(node("n1", 10, weight=5), node("n2", 50))
     runtime = held(
