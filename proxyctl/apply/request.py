@@ -1,4 +1,4 @@
-"""What an apply is asked to do: its options, the plan that was approved, and who is told."""
+"""What an apply is asked to do: its options, its approval, and where it reports."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _intent(change: Change) -> tuple[str, Key, DesiredRow | None]:
 
 @dataclass(frozen=True)
 class Reporter:
-    """The functions that are told what an apply, a drain or a restore does."""
+    """The functions that receive what an apply, a drain or a restore does."""
 
     progress: Callable[[str], None] = lambda _text: None
     """Receives each step before it runs, and what it waits for."""

@@ -23,8 +23,8 @@ from proxyctl.routing.probes import (
 )
 from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
+from proxyctl.rows.desired import section_in
 from proxyctl.rows.row import Key, Secret
-from proxyctl.rows.sharding import section_in
 
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)
 _MOST_LISTED = 4

@@ -35,7 +35,7 @@ class ServersVerdict:
 
 
 @dataclass
-class _Servers(Generic[AnyRow]):
+class _ServersByFamily(Generic[AnyRow]):
     """Server rows, divided by family.
 
     Shape: `outside`: rows of no family, by key; `nodes`: the rows of each node of a family, with
@@ -46,8 +46,8 @@ class _Servers(Generic[AnyRow]):
     nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
 
 
-def _divided(rows: Mapping[Key, AnyRow], topology: Topology) -> _Servers[AnyRow]:
-    servers: _Servers[AnyRow] = _Servers({}, {})
+def _divided(rows: Mapping[Key, AnyRow], topology: Topology) -> _ServersByFamily[AnyRow]:
+    servers: _ServersByFamily[AnyRow] = _ServersByFamily({}, {})
     for key, row in rows.items():
         hostgroup, hostname, port = key
         family = topology.family_of(hostgroup)

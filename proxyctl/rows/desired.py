@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -155,3 +156,13 @@ class Desired:
     warnings: tuple[str, ...] = ()
     source: SourceWords = FILES
     keeps_fast_routing_alive: bool = False
+
+
+_SECTION = re.compile(r"sharding ([^:;]*)")
+"""The start of generated comments: `sharding NAME: tables`, `sharding NAME; comment`."""
+
+
+def section_in(comment: Value) -> str | None:
+    """Return the `sharding` section that the comment of a rule, or of fast routing, names."""
+    match = _SECTION.match(comment) if isinstance(comment, str) else None
+    return match[1] if match else None

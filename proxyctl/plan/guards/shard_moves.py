@@ -24,9 +24,8 @@ from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables
-from proxyctl.rows.desired import Desired, GuardAction
+from proxyctl.rows.desired import Desired, GuardAction, section_in
 from proxyctl.rows.row import Row
-from proxyctl.rows.sharding import section_in
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
 
