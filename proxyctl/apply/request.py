@@ -67,7 +67,7 @@ def _is_part(plan: Plan, approved: Plan) -> bool:
 
 def _intent(change: Change) -> tuple[str, Key, DesiredRow | None]:
     """Return the table, the key and the desired row of a change; no row for a deletion."""
-    return change.table, change.key, change.shown.desired
+    return change.table, change.key, change.after
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import MEMBERS_OWN
 from proxyctl.plan.diff import ServerDiff, TableDiff
-from proxyctl.proxysql.compare import Difference, differing
-from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.compare import Difference
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
 from proxyctl.rows.sql import is_secret
 
@@ -25,24 +24,28 @@ class FieldChange:
     current: Value
     desired: Value
     is_secret: bool = False
+    layers: tuple[Layer, ...] = ()
+    """The layers that differ, if the first layer of the change agrees with the files here."""
 
 
 class Change(NamedTuple):
     """One row that differs from the files in at least one layer.
 
-    Shape: `action` is ADD, CHANGE or DELETE; `layers` are the layers that differ. `shown` is the
-    difference of the first of them in the order RUNTIME, MEMORY, DISK; `other_layers` has the
-    differences of the others, unless every layer lacks the row. `places`: where the files have each
-    row. The properties are computed on demand: a first apply has many rows and shows few.
+    The properties are computed on demand: a first apply has many rows and shows few.
     """
 
     layout: Layout
     key: Key
     action: str
+    """ADD, CHANGE or DELETE: what an apply does in the first of `layers`."""
     layers: tuple[Layer, ...]
-    shown: Difference
+    """The layers that differ, in the order RUNTIME, MEMORY, DISK."""
+    differences: tuple[Difference, ...]
+    """The difference of each of `layers`: the row before as `current`, afterwards as `desired`."""
     places: Mapping[Key, Where]
-    other_layers: tuple[tuple[Layer, Difference], ...] = ()
+    """The places of rows in the files."""
+    remark: str = ""
+    """What a reader cannot see from the row: a renumbered rule, a server placed by the monitor."""
 
     @property
     def table(self) -> str:
@@ -60,82 +63,39 @@ class Change(NamedTuple):
         return self.places.get(self.key)
 
     @property
+    def before(self) -> Row | None:
+        """The row of the first of `layers`; None: it lacks the row."""
+        return self.differences[0].current
+
+    @property
+    def after(self) -> DesiredRow | None:
+        """The row that the first of `layers` will have; None: it will lack the row."""
+        return self.differences[0].desired
+
+    @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; for an added or deleted row those without their default."""
-        if self.shown.desired is None:
-            return tuple(_removed_fields(self.layout, self.shown.current or ()))
-        if self.shown.current is None:
-            return tuple(_added_fields(self.layout, self.shown.desired))
-        return tuple(_changed_fields(self.layout, self.shown))
+        """The fields that differ; for an added or deleted row those without their default.
 
-    @property
-    def further(self) -> list[Change]:
-        """The changes of other layers in columns that agree in the shown layer.
-
-        For example a drained node: RUNTIME keeps its weight and limit while MEMORY and DISK change.
-        Shape: one change per layer, or one for two layers with the same change.
+        Fields in which only further layers differ come last. For example a drained node: RUNTIME
+        keeps its weight and limit while MEMORY and DISK change.
         """
-        changes: list[Change] = []
-        for layer, difference in self.other_layers if self.action == CHANGE else ():
-            columns = tuple(n for n in difference.columns if n not in self.shown.columns)
-            if difference.current is None or difference.desired is None or not columns:
-                continue
-            unshown = difference._replace(columns=columns)
-            change = Change(self.layout, self.key, CHANGE, (layer,), unshown, self.places)
-            equal = (known for known in changes if known.fields == change.fields)
-            _add_or_join(changes, change, next(equal, None))
-        return changes
-
-    @property
-    def elsewhere(self) -> list[Change]:
-        """The rows of other layers that equal neither the shown row nor the files.
-
-        Shape: one change per layer, or one for two layers with the same row.
-        """
-        changes: list[Change] = []
-        for layer, difference in self.other_layers:
-            at_runtime = self._as_shown(difference) if Layer.RUNTIME in self.layers else difference
-            if not _is_different(self.layout, self.shown, at_runtime):
-                continue
-            action = _action(difference)
-            change = Change(self.layout, self.key, action, (layer,), difference, self.places)
-            equal = (
-                known
-                for known in changes
-                if not _is_different(self.layout, known.shown, difference)
-            )
-            _add_or_join(changes, change, next(equal, None))
-        return changes
-
-    def _as_shown(self, difference: Difference) -> Difference:
-        """Return the difference of another layer after a LOAD of its row.
-
-        A row that the LOAD drops becomes absent. An OFFLINE_HARD server stays: if the files do not
-        set its status, only its other columns differ.
-        """
-        loaded = _as_loaded(self.layout, difference)
-        if loaded is None and self.layout.table.role is not Role.SERVERS:
-            return difference._replace(current=None)
-        return loaded or difference
+        if self.after is None:
+            return tuple(_removed_fields(self.layout, self.before or ()))
+        if self.before is None:
+            return tuple(_added_fields(self.layout, self.after))
+        first = self.differences[0]
+        return (*_changed_fields(self.layout, first, first.columns), *_further_fields(self))
 
     @property
     def row(self) -> dict[str, Value]:
         """The desired row (the current row of a deletion), without secrets."""
-        return _public(self.layout, self.shown.desired or self.shown.current or ())
-
-
-def _add_or_join(changes: list[Change], change: Change, equal: Change | None) -> None:
-    """Add a change to the list, or its layers to an equal change."""
-    if equal is None:
-        changes.append(change)
-    else:
-        changes[changes.index(equal)] = equal._replace(layers=(*equal.layers, *change.layers))
+        return _public(self.layout, self.after or self.before or ())
 
 
 def changes_of(diff: TableDiff) -> list[Change]:
     """Merge the differences of the three layers into one change per row, sorted by key."""
     places = diff.desired.where if diff.desired else {}
-    by_layer = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    by_layer = [diff.changes.get(layer, []) for layer in _FIRST_TO_LAST]
     if isinstance(diff, ServerDiff):
         by_layer = _one_key_per_node(diff, by_layer)
     runtime, memory, disk = by_layer
@@ -143,20 +103,23 @@ def changes_of(diff: TableDiff) -> list[Change]:
         # No difference, or a first apply: every layer lacks the same rows.
         lacking = {difference.key: difference for difference in runtime}
         return [
-            Change(diff.layout, key, ADD, _LAYERS[-1], lacking[key], places)
+            Change(diff.layout, key, ADD, _FIRST_TO_LAST, (lacking[key],) * 3, places)
             for key in sorted_keys(lacking)
         ]
-    shown, masks = _merged(by_layer)
-    other_layers = _other_layers(by_layer, shown)
-    changes = []
-    for key in sorted_keys(shown):
-        action, layers = _action(shown[key]), _LAYERS[masks[key]]
-        hidden = other_layers.get(key, ())
-        changes.append(Change(diff.layout, key, action, layers, shown[key], places, hidden))
-    return changes
+    merged: dict[Key, dict[Layer, Difference]] = {}
+    for layer, differences in zip(_FIRST_TO_LAST, by_layer, strict=True):
+        for difference in differences:
+            merged.setdefault(difference.key, {}).setdefault(layer, difference)
+    return [
+        Change(diff.layout, key, action_of(first), tuple(found), (first, *further), places)
+        for key in sorted_keys(merged)
+        for found in [merged[key]]
+        for first, *further in [found.values()]
+    ]
 
 
-def _action(difference: Difference) -> str:
+def action_of(difference: Difference) -> str:
+    """Return what an apply does in a layer with this difference: ADD, CHANGE or DELETE."""
     if difference.desired is None:
         return DELETE
     return ADD if difference.current is None else CHANGE
@@ -183,60 +146,7 @@ def _one_key_per_node(diff: ServerDiff, by_layer: list[list[Difference]]) -> lis
     ]
 
 
-def _merged(by_layer: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
-    """Return the difference to show, and a bit mask of the differing layers, by key."""
-    shown: dict[Key, Difference] = {}
-    masks: dict[Key, int] = {}
-    for bit, differences in enumerate(by_layer):
-        for difference in differences:
-            masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
-            shown.setdefault(difference.key, difference)
-    return shown, masks
-
-
-def _other_layers(
-    by_layer: list[list[Difference]], shown: Mapping[Key, Difference]
-) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
-    """Return the differences that are not shown, with their layers, by key."""
-    hidden: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
-    for layer, differences in zip(_SHOWN_FIRST[1:], by_layer[1:], strict=True):
-        for difference in differences:
-            if difference is not shown[difference.key]:
-                hidden[difference.key] = (*hidden.get(difference.key, ()), (layer, difference))
-    return hidden
-
-
-def _as_loaded(layout: Layout, difference: Difference) -> Difference | None:
-    """Return the difference with the row that a LOAD makes; None if the LOAD drops the row."""
-    row = difference.current
-    if row is None or layout.table.prefix is not None:
-        return difference
-    loaded = runtime_image(layout, {difference.key: row}).get(difference.key)
-    if loaded is None:
-        return None
-    return difference._replace(current=tuple(None if cell is KEEP else cell for cell in loaded))
-
-
-def _is_different(layout: Layout, first: Difference, second: Difference) -> bool:
-    """Return whether two layers differ from the files in different ways.
-
-    For rows in no file, only their presence counts.
-    """
-    if first.desired is None or second.desired is None:
-        return False
-    if first.current is None or second.current is None:
-        return (first.current is None) != (second.current is None)
-    columns = differing(layout, first.current, second.current)
-    return bool({*first.columns, *second.columns} & {*columns})
-
-
-_SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
-
-
-_LAYERS = tuple(
-    tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
-)
-"""The layers of each bit mask."""
+_FIRST_TO_LAST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
 
 
 def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
@@ -278,7 +188,21 @@ def _removed_fields(layout: Layout, current: Row) -> Iterator[FieldChange]:
             yield FieldChange(column.name, cell, None)
 
 
-def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:
+def _changed_fields(
+    layout: Layout, difference: Difference, columns: Iterable[int]
+) -> Iterator[FieldChange]:
     if difference.desired is not None:
-        for position in difference.columns:
+        for position in columns:
             yield _field(layout, position, difference.current, difference.desired)
+
+
+def _further_fields(change: Change) -> list[FieldChange]:
+    """Return the fields in which further layers differ and the first does not."""
+    first, *further = change.differences
+    layers: dict[FieldChange, tuple[Layer, ...]] = {}
+    for layer, difference in zip(change.layers[1:], further, strict=True):
+        if difference.current is not None:
+            columns = [column for column in difference.columns if column not in first.columns]
+            for field in _changed_fields(change.layout, difference, columns):
+                layers[field] = (*layers.get(field, ()), layer)
+    return [replace(field, layers=where) for field, where in layers.items()]

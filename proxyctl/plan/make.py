@@ -94,6 +94,8 @@ def make(
         linted = _lint(project, drafted, current, judged)
     moves = _shard_moves(modules, judged)
     pending = [*_pending(modules, current, options)]
+    coming, names = topologies.coming, desired.hostgroup_names
+    modules = [notes.with_remarks(module, coming, names) for module in modules]
     return Plan(
         name=look.name,
         address=look.address,
@@ -121,7 +123,7 @@ def make(
             *_not_refused(linted, limits),
             *notes.not_read(modules, current),
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
-            *notes.warnings(modules, topologies.coming, current),
+            *notes.warnings(modules, coming, current),
         ],
         findings=linted.findings,
         known_findings=linted.known_findings,
@@ -130,7 +132,7 @@ def make(
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
         topologies=topologies,
-        hostgroup_names=desired.hostgroup_names,
+        hostgroup_names=names,
         shard_moves=moves,
         source=desired.source,
     )

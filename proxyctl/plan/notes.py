@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from proxyctl.catalog import Role, Value, Version
 from proxyctl.catalog.releases import (
@@ -21,6 +22,7 @@ from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Family, Topology, node_text
 from proxyctl.rows.row import KEEP, Key, Layer, named_rows
+from proxyctl.text import printable
 
 _IN_LAYER = {
     Layer.RUNTIME: "at RUNTIME",
@@ -139,7 +141,35 @@ def further_writers(module: ModulePlan, servers: ServerDiff, topology: Topology)
         )
 
 
-def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
+def with_remarks(
+    module: ModulePlan, topology: Topology, hostgroup_names: Mapping[int, str]
+) -> ModulePlan:
+    """Return the module with a remark on each change that needs one.
+
+    `topology`: the families that the monitor will place.
+    """
+    entering, moved = entering_servers(module, topology), _renumbered_rules(module)
+    if not (entering or moved):
+        return module
+
+    def remarked(change: Change) -> Change:
+        text = moved.get((change.table, change.key), "")
+        family = entering.get(change.key)
+        if family is not None and change.layout.table.role is Role.SERVERS and change.action == ADD:
+            text = _entrance_text(family, hostgroup_names)
+        return change._replace(remark=text) if text else change
+
+    return replace(module, changes=[*map(remarked, module.changes)])
+
+
+def _entrance_text(family: Family, names: Mapping[int, str]) -> str:
+    entrance = family.entrance
+    role = "offline" if family.is_galera else "reader"
+    name = names.get(entrance, role) if isinstance(entrance, int) else role
+    return f"enters through {entrance} ({printable(name)}); the monitor places it"
+
+
+def _renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
     """Return remarks on rules that only get another rule_id, by table and key, old and new.
 
     If several deleted or added rules have the same columns, none of them gets a remark.
@@ -208,8 +238,7 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
     if changes and (reason := beyond_catalogue(version)):
         yield f"ProxySQL {reason}: columns and variables that proxyctl does not know are left alone"
     for change in changes if version.has(FAST_ROUTING_BEHIND_LAST_RULE) else ():
-        row = change.shown.current
-        if change.action == DELETE and row is not None and COMMENT in row:
+        if change.action == DELETE and COMMENT in (change.before or ()):
             yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NOT_NEEDED}"
 
 

@@ -237,11 +237,11 @@ class Plan:
     def secrets(self) -> list[Value]:
         """The secrets that the apply would write, in the order of the changes."""
         return [
-            value_of(change.shown.desired, change.layout.index[field.column])
+            value_of(change.after, change.layout.index[field.column])
             for module in self.modules
             for change in module.changes
             for field in change.fields
-            if field.is_secret and change.shown.desired is not None
+            if field.is_secret and change.after is not None
         ]
 
     @property
@@ -288,16 +288,11 @@ def _hash(content: object) -> str:
 
 def _change_content(change: Change) -> list[object]:
     deleted = change.row if change.action == DELETE else None
-    further = [[[*one.layers], _field_content(one)] for one in change.further]
-    content = [change.table, [*change.key], change.action, [*change.layers]]
-    return [*content, _field_content(change), deleted, *further]
-
-
-def _field_content(change: Change) -> list[object]:
-    return [
-        [f.column, "secret"] if f.is_secret else [f.column, f.current, f.desired]
-        for f in change.fields
-    ]
+    fields = []
+    for changed in change.fields:
+        values = ["secret"] if changed.is_secret else [changed.current, changed.desired]
+        fields.append([changed.column, *values, *changed.layers])
+    return [change.table, [*change.key], change.action, [*change.layers], fields, deleted]
 
 
 def plan_module(

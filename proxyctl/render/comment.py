@@ -20,7 +20,6 @@ from proxyctl.render.plan import (
     counts_text,
     discarded_text,
     no_changes,
-    with_remarks,
 )
 from proxyctl.render.replay import TITLE, body_lines, verdict
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
@@ -143,22 +142,19 @@ def _head(module: ModulePlan) -> str:
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield one text per row, with all its lines."""
-    for change, text in with_remarks(plan, module):
-        yield "\n".join(fenced(line) for line in _diff_lines(plan, change, text))
+    for change in module.changes:
+        yield "\n".join(fenced(line) for line in _diff_lines(plan, change))
 
 
-def _diff_lines(plan: Plan, change: Change, remark: str) -> Iterator[str]:
+def _diff_lines(plan: Plan, change: Change) -> Iterator[str]:
     hostgroups = plan.hostgroup_names
     mark, note_text = _MARKS[change.action], note(change, plan.source)
     yield f"{mark} {headline(change, hostgroups)}{f'  ({note_text})' if note_text else ''}"
     for field in listed_fields(change):
-        yield f"{mark}     {field.column}: {field_text(change, field, hostgroups)}"
-    for other in change.further:
-        for field in other.fields:
-            text = field_text(other, field, hostgroups)
-            yield f"{mark}     {field.column}: {text}  ({layers_only(other)})"
-    if remark:
-        yield f"{mark}     {remark}"
+        layers = f"  ({layers_only(field.layers)})" if field.layers else ""
+        yield f"{mark}     {field.column}: {field_text(change, field, hostgroups)}{layers}"
+    if change.remark:
+        yield f"{mark}     {change.remark}"
 
 
 def replay_markdown(report: Replay, *, limit: int = _LONGEST_REPLAY) -> str:

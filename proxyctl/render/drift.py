@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.drift import Pattern, pattern_of
+from proxyctl.plan.drift import Pattern, elsewhere, pattern_of
 from proxyctl.plan.notes import saved_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
@@ -22,7 +22,6 @@ from proxyctl.render.plan import (
     FIELD,
     MODULE,
     PLAN,
-    changes_of,
     finding_remarks,
     plans_json,
 )
@@ -134,12 +133,12 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 def _layer_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     """Yield the current values and those of the files, by layer if the layers differ."""
-    elsewhere = change.elsewhere
-    if not elsewhere:
+    others = elsewhere(change)
+    if not others:
         yield from _value_lines(change, names)
         return
-    other_layers = {layer for other in elsewhere for layer in other.layers}
-    for difference in (change, *elsewhere):
+    other_layers = {layer for other in others for layer in other.layers}
+    for difference in (change, *others):
         layers = set(difference.layers) - (other_layers if difference is change else set())
         where = " and ".join(layer.name for layer in Layer if layer in layers)
         is_missing = difference.action == ADD
@@ -159,6 +158,8 @@ def _value_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
             yield f"the files say {', '.join(listed)}"
         return
     for field in fields:
+        if field.layers:
+            continue
         column = "" if is_variable(change) else f"{field.column} "
         if field.is_secret:
             yield f"{column}differs from the files (sensitive)"
@@ -180,8 +181,7 @@ def drifts_json(fleet: Fleet, *, is_all: bool) -> str:
 
 def _instance(plan: Plan) -> dict[str, object]:
     modules = [
-        MODULE.encode((plan, module), changes=changes_of(plan, module, DRIFTED))
-        for module in plan.modules
+        MODULE.encode(module, changes=DRIFTED.each(module.changes)) for module in plan.modules
     ]
     return PLAN.encode(plan, modules=modules)
 
@@ -189,7 +189,7 @@ def _instance(plan: Plan) -> dict[str, object]:
 DRIFTED = CHANGED.extended(
     "change in drift",
     "elsewhere pattern",
-    elsewhere=lambda change: ELSEWHERE.each(change.elsewhere),
+    elsewhere=lambda change: ELSEWHERE.each(elsewhere(change)),
     pattern=lambda change: pattern_of(change).name,
 )
 ELSEWHERE: Shape[Change] = Shape(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.notes import entering_servers, lint_counts, renumbered_rules, travelling
+from proxyctl.plan.notes import lint_counts, travelling
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
@@ -32,7 +33,6 @@ from proxyctl.render.rows import (
     layers_only,
     listed_fields,
     note,
-    remark,
     subject,
 )
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
@@ -146,29 +146,28 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    for layout, group in groupby(with_remarks(plan, module), key=lambda pair: pair[0].layout):
-        table = layout.name
-        changes = _listed(list(group))
-        longest = max(len(subject(change, plan.hostgroup_names)) for change, _ in changes)
+    for table, group in groupby(module.changes, key=attrgetter("table")):
+        changes = _listed(group)
+        longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
-        for change, remark_text in changes:
+        for change in changes:
             yield from _change_lines(plan, change, style, width)
-            if remark_text:
-                yield from style.lines(remark_text, first=_BELOW, then=_BELOW)
+            if change.remark:
+                yield from style.lines(change.remark, first=_BELOW, then=_BELOW)
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
         if added > MOST_ADDED:
             hidden = counted(added - MOST_ADDED, "more new row")
             yield f"  + ... and {hidden} of {table} (--format json lists all)"
 
 
-def _listed(changes: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
+def _listed(changes: Iterable[Change]) -> list[Change]:
     """Return the changes of one table without the new rows beyond MOST_ADDED."""
     listed, added = [], 0
-    for change, remark_text in changes:
+    for change in changes:
         is_new = change.action == ADD
         added += is_new
         if added <= MOST_ADDED or not is_new:
-            listed.append((change, remark_text))
+            listed.append(change)
     return listed
 
 
@@ -201,11 +200,10 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
     if change.action == CHANGE:
         for field in fields:
             text = f"{field.column:<24}{_field_text(change, field, plan, style)}"
-            yield from style.lines(text, first=_BELOW, then=_FURTHER)
-        for other in change.further:
-            for field in other.fields:
-                text = f"      {field.column:<24}{_field_text(other, field, plan, style)}"
-                yield from _with_note(text, layers_only(other), style)
+            if field.layers:
+                yield from _with_note(f"      {text}", layers_only(field.layers), style)
+            else:
+                yield from style.lines(text, first=_BELOW, then=_FURTHER)
     elif fields:
         # Several fields per line: a new or deleted row has many, each with one value.
         texts = {field.column: _field_text(change, field, plan, style) for field in fields}
@@ -330,30 +328,11 @@ def plans_json(
     return PLANS.document(fleet, instances=instances, failed=failed)
 
 
-def with_remarks(plan: Plan, module: ModulePlan) -> Iterator[tuple[Change, str]]:
-    """Yield the changes of an admin module, each with its remark, '' for none."""
-    entering, moved = entering_servers(module, plan.topologies.coming), renumbered_rules(module)
-    for change in module.changes:
-        move_text = moved.get((change.table, change.key))
-        yield change, move_text or remark(change, entering, plan.hostgroup_names)
-
-
-def changes_of(
-    plan: Plan, module: ModulePlan, shape: Shape[Change] | None = None
-) -> list[dict[str, object]]:
-    """Return the changes of an admin module as plain data, in `shape` or that of a plan."""
-    return [
-        (shape or CHANGED).encode(change, remark=text or None)
-        for change, text in with_remarks(plan, module)
-    ]
-
-
 def fields_of(change: Change) -> dict[str, dict[str, object]]:
-    """Return the differing fields by column, also those that differ in other layers only."""
-    fields = {field.column: FIELD.encode(field) for field in change.fields}
-    for other in change.further:
-        for field in other.fields:
-            fields.setdefault(field.column, FIELD.encode(field, layers=other.layers))
+    """Return the differing fields by column."""
+    fields: dict[str, dict[str, object]] = {}
+    for field in change.fields:
+        fields.setdefault(field.column, FIELD.encode(field))
     return fields
 
 
@@ -369,7 +348,7 @@ PLAN: Shape[Plan] = Shape(
     f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
     " findings known_findings skipped_checks restart_required fingerprint replay",
     in_sync=lambda plan: plan.is_in_sync,
-    modules=lambda plan: MODULE.each((plan, module) for module in plan.modules),
+    modules=lambda plan: MODULE.each(plan.modules),
     refusals=lambda plan: REFUSAL.each(plan.refusals),
     discarded=lambda plan: DISCARDED.each(plan.discarded),
     shard_moves=lambda plan: SHARD_MOVE.each(plan.shard_moves),
@@ -378,18 +357,17 @@ PLAN: Shape[Plan] = Shape(
     skipped_checks=lambda plan: [*plan.skipped_checks] or ABSENT,
     replay=lambda _: ABSENT,
 )
-MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(
+MODULE: Shape[ModulePlan] = Shape(
     "admin module of a plan",
     "module load save changes",
-    module=lambda pair: pair[1].name,
-    load=lambda pair: pair[1].load,
-    save=lambda pair: pair[1].save,
-    changes=lambda pair: changes_of(*pair),
+    module=lambda module: module.name,
+    changes=lambda module: CHANGED.each(module.changes),
 )
 CHANGED: Shape[Change] = Shape(
     "change",
     "table key action layers fields where origin remark",
     fields=fields_of,
+    remark=lambda change: change.remark or None,
     where=lambda change: change.where and str(change.where),
     origin=lambda change: (change.where and change.where.origin) or None,
 )
@@ -399,7 +377,7 @@ FIELD: Shape[FieldChange] = Shape(
     current=lambda field: None if field.is_secret else field.current,
     desired=lambda field: None if field.is_secret else field.desired,
     sensitive=lambda field: field.is_secret or ABSENT,
-    layers=lambda _: ABSENT,
+    layers=lambda field: field.layers or ABSENT,
 )
 DISCARDED: Shape[Discarded] = Shape(
     "discarded pending edits of an admin module", "module count edits"

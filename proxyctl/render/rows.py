@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from proxyctl.catalog import TABLES, Role, Value
+from proxyctl.catalog import TABLES, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.proxysql.topology import Family
 from proxyctl.render.style import hostgroup, shown
 from proxyctl.rows.desired import FILES, SourceWords
-from proxyctl.rows.row import NOUNS, SENSITIVE, Key, Layer, row_name
+from proxyctl.rows.row import NOUNS, SENSITIVE, Layer, row_name
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -155,22 +154,9 @@ def listed_fields(change: Change) -> list[FieldChange]:
     ]
 
 
-def remark(change: Change, entering: Mapping[Key, Family], names: Mapping[int, str]) -> str:
-    """Return through which hostgroup a new server enters a family, or ''.
-
-    `entering`: from `notes.entering_servers`.
-    """
-    family = entering.get(change.key)
-    if family is None or change.layout.table.role is not Role.SERVERS or change.action != ADD:
-        return ""
-    role, entrance = "offline" if family.is_galera else "reader", family.entrance
-    labels = {entrance: role, **names} if isinstance(entrance, int) else names
-    return f"enters through {hostgroup(entrance, labels)}; the monitor places it"
-
-
 def note(change: Change, source: SourceWords = FILES) -> str:
     """Return in which layers the row differs, if not in all three, and why."""
-    notes = [layers_only(change)]
+    notes = [layers_only(change.layers)]
     if change.action == DELETE:
         notes.append(not_wanted(change, source))
     else:
@@ -178,11 +164,11 @@ def note(change: Change, source: SourceWords = FILES) -> str:
     return "; ".join(text for text in notes if text)
 
 
-def layers_only(change: Change) -> str:
-    """Return in which layers the row differs, '' for all three."""
-    if len(change.layers) == len(Layer):
+def layers_only(layers: Collection[Layer]) -> str:
+    """Return in which layers a row or field differs, '' for all three."""
+    if len(layers) == len(Layer):
         return ""
-    return " and ".join(layer.name for layer in Layer if layer in change.layers) + " only"
+    return " and ".join(layer.name for layer in Layer if layer in layers) + " only"
 
 
 def not_wanted(change: Change, source: SourceWords = FILES) -> str:

@@ -90,7 +90,7 @@ def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
     changes = changes_of(found)
     assert [(c.action, c.key[1]) for c in changes] == [("delete", "n10"), ("delete", "n11")]
     assert all(Layer.RUNTIME in c.layers and Layer.MEMORY in c.layers for c in changes)
-    assert all(SERVERS.key_of(c.shown.current) == c.key for c in changes)
+    assert all(SERVERS.key_of(c.before) == c.key for c in changes)
     assert [*deletions([module_plan(found)], GuardLimits())] == []
     (refusal,) = deletions([module_plan(found)], GuardLimits(max_deletes_percent=16))
     assert refusal.message == (

@@ -87,7 +87,7 @@ def _deleted_rows(module: ModulePlan, diff: TableDiff) -> int:
     """Return the number of deleted rows, without moved servers and deactivated rows."""
     table, layout = diff.layout.name, diff.layout
     changes = module.changes
-    if not any(change.shown.desired is None for change in changes):
+    if not any(change.action == DELETE for change in changes):
         return 0  # a first apply has many changes
     changes = [one for one in changes if one.table == table]
     identity = diff.identity
