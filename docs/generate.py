@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from docs import markdown, notes
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
+from docs.python_page import UndocumentedError, python_page
 from proxyctl import errors
 from proxyctl.catalog import (
     MAX_INT,
@@ -52,6 +53,7 @@ def pages() -> dict[str, str]:
         "exit-codes.md": _exit_codes(),
         "lint.md": _lint(),
         "json.md": json_page(),
+        "python.md": python_page(),
     }
     return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in made.items()}
 
@@ -60,7 +62,7 @@ def main() -> int:
     """Write the pages that changed."""
     try:
         made = pages()
-    except UnexplainedError as error:
+    except (UnexplainedError, UndocumentedError) as error:
         sys.exit(str(error))
     for name, text in made.items():
         path = FOLDER / name

@@ -95,16 +95,19 @@ NOT_NEEDED, SILENT = Approval(), Reporter()
 
 @dataclass(frozen=True)
 class ApplyRequest:
-    """One apply.
-
-    The lock and the snapshot record `purpose` and `sources` (files or a snapshot). Units: seconds;
-    `peer_timeout_s` 0 does not wait for the members of a ProxySQL Cluster.
-    """
+    """One apply."""
 
     options: PlanOptions
+    """The options of its plan, which is made under the lock."""
     approval: Approval = NOT_NEEDED
+    """The plan that was approved; any other is refused."""
     reporter: Reporter = SILENT
+    """The functions that receive what it does."""
     lock_timeout_s: float = 30.0
+    """How long to wait for another apply to finish. Units: seconds."""
     purpose: str = APPLY
+    """The command that the lock and the snapshot record."""
     sources: tuple[str, ...] = ()
+    """The files or the snapshot that the lock and the snapshot record."""
     peer_timeout_s: float = PEER_TIMEOUT_S
+    """How long to wait for the members of a ProxySQL Cluster; 0 does not wait. Units: seconds."""

@@ -20,9 +20,13 @@ class ModuleResult:
     """The state of the three layers of one admin module after an apply, in words."""
 
     name: str
+    """The admin module."""
     memory: str = OLD
+    """The state of MEMORY."""
     runtime: str = OLD
+    """The state of RUNTIME."""
     disk: str = OLD
+    """The state of DISK."""
 
     def doubt(self, layer: Layer) -> None:
         """Mark a layer as unverified: the command that changes it is on its way."""
@@ -42,11 +46,17 @@ class ApplyResult:
     """The result of an apply. A failed apply raises instead."""
 
     modules: list[ModuleResult] = field(default_factory=list)
+    """The layers of each admin module that changed."""
     statements: int = 0
+    """The number of statements that changed MEMORY."""
     loads: int = 0
+    """The number of LOADs."""
     saves: int = 0
+    """The number of SAVEs."""
     notes: list[str] = field(default_factory=list)
+    """What happened besides, in words."""
     snapshot: str | None = None
+    """The file that holds what the instance held before; None if none was kept."""
     peers: list[PeerResult] = field(default_factory=list)
     """The members of the cluster, if the change travels and the apply waited for them."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,17 +19,15 @@ from proxyctl.cli.option import no_such
 from proxyctl.cli.options import ConnectionOptions, FleetOptions, LayerName
 from proxyctl.cli.output import progress
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
-    from proxyctl.catalog import Version
+    from proxyctl.api import Selection
     from proxyctl.config.project import ConfigFiles, Instance
     from proxyctl.config.sources import Fence
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
     from proxyctl.plan.make import PlanOptions
-    from proxyctl.proxysql.configuration import Configuration
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -38,7 +36,7 @@ ADDRESS = frozenset({"host", "port", "socket", "instance"})
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectionOptions:
     """Where a command works: the files and the instance that the options name."""
 
     files: FileOptions
@@ -49,11 +47,33 @@ class Selection:
 
         Raises: InstanceError, UsageError, ConfigError.
         """
-        if self._files_decide:
-            return self.target().connect()
-        from proxyctl.instance.client import AdminClient
+        return self.instance().connect()
 
-        return AdminClient(self._logins.of(None))
+    def instance(self) -> Selection:
+        """Return the instance that the options or the files name, with the files that there are.
+
+        Raises: UsageError; ConfigError for a mistake in files that describe the instance.
+        """
+        from proxyctl.api import Selection
+        from proxyctl.config.project import ConfigFiles
+
+        if self._files_decide:
+            described, chosen = self._read()
+            return Selection(described, self._logins.of(chosen))
+        files = ConfigFiles(self.files.sources()) if self.has_files() else None
+        return Selection(files, self._logins.of(None), files_describe_instance=False)
+
+    def examined(self, layer: LayerName | None = None) -> Selection:
+        """Return what to examine: an instance if the options name one, otherwise the files.
+
+        Raises: as `asks_instance` and `instance`.
+        """
+        from proxyctl.api import Selection
+        from proxyctl.config.project import ConfigFiles
+
+        if self.asks_instance(layer):
+            return self.instance()
+        return Selection(ConfigFiles(self.files.sources()))
 
     def target(self, *, files_are_optional: bool = False) -> Target:
         """Return the instance that the options or the files name, with its files.
@@ -105,31 +125,6 @@ class Selection:
 
         return ConfigFiles(self.files.sources()).hostgroup_names()
 
-    def with_files(self, configuration: Configuration) -> Configuration:
-        """Return what an instance holds, with what the files know of it.
-
-        These are the names of hostgroups, the texts that came by a reference and, if -f names the
-        files or they name the instance, the places of rows. Without files, or where they have
-        mistakes, less is known.
-        """
-        configuration = replace(configuration, hostgroup_names=self.hostgroup_names())
-        if not self.has_files():
-            return configuration
-        from proxyctl.config.desired import places_in
-        from proxyctl.plan.secrets import hide_in_configuration
-
-        try:
-            project = self._read()[0].project(
-                configuration.version, takes_dead_rules=True, needs_secrets=False
-            )
-        except (ConfigError, UsageError):
-            return configuration
-        desired = project.desired
-        configuration = hide_in_configuration(configuration, desired)
-        if not self._files_decide:
-            return configuration
-        return replace(configuration, place=places_in(desired.tables), lacks=desired.source.lacks)
-
     def asks_instance(self, layer: LayerName | None = None) -> bool:
         """Return whether to examine an instance instead of the files.
 
@@ -147,31 +142,6 @@ class Selection:
                 fix="name an instance with --host, --socket or --instance",
             )
         return False
-
-    def subject(
-        self,
-        *,
-        version: Version | None,
-        tables: Iterable[str] | None = None,
-        layer: LayerName | None = None,
-    ) -> tuple[Configuration, str]:
-        """Return the configuration to examine, and the name of its instance ('' for files).
-
-        Accepts dead rules in files. `version`: the ProxySQL that the files are for, as in
-        `ConfigFiles.project`. `tables`, `layer`: which to read from an instance. Raises:
-        ConfigError, InstanceError, UsageError.
-        """
-        if not self.asks_instance(layer):
-            from proxyctl.config.project import load_project
-
-            project = load_project(
-                self.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
-            )
-            return project.configuration, ""
-        from proxyctl.instance.read import read_configuration
-
-        with self.connect() as client:
-            return read_configuration(client, Layer(layer or "runtime"), tables), client.name
 
     @cached_property
     def _effective(self) -> ConnectionOptions:

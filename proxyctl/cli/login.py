@@ -130,15 +130,14 @@ class Logins:
 
 def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
     """Return the CA of --tls-ca, or else the CA of the instance in the files."""
+    from proxyctl.api import authority_of
     from proxyctl.instance.tls import Authority
 
     if tls_ca:
         from proxyctl.config.sections.instances import certificates
 
         return Authority(f"--tls-ca {tls_ca}", lambda: certificates(tls_ca, "--tls-ca"))
-    if chosen and chosen.tls_ca:
-        return Authority(f"tls_ca {chosen.tls_ca}", chosen.certificates)
-    return None
+    return authority_of(chosen) if chosen else None
 
 
 def password_from(path: str, option: str) -> str:

@@ -60,6 +60,11 @@ def columns() -> int:
     return max(shutil.get_terminal_size().columns, 40)
 
 
+def emit(format: str, **texts: Callable[[], str]) -> None:
+    """Write a result in the format that the command line asks for; only that text is made."""
+    write(texts[format]())
+
+
 def write(text: str) -> None:
     """Write data to stdout. Text that is not UTF-8 is written as the bytes that were read.
 

@@ -44,22 +44,30 @@ NOT_UNDERSTOOD = (
 
 @dataclass(frozen=True)
 class Login:
-    """The address of an admin interface, and an account. `password` never appears in a repr.
-
-    `verifies_identity`: the certificate also has to name the host.
-    """
+    """The address of an admin interface, and an account. `password` never appears in a repr."""
 
     host: str = "127.0.0.1"
+    """The host name or address."""
     port: int = 6032
+    """The port of the admin interface."""
     user: str = "admin"
+    """The admin account."""
     password: str = ""
+    """Its password."""
     name: str = ""
+    """The name of the instance in the files; results and messages use it."""
     socket: str | None = None
+    """The path of a Unix socket, instead of host and port."""
     ca: Authority | None = None
+    """The authority that has to have signed the certificate; with it, TLS is used."""
     tls_required: bool = False
+    """Whether to refuse a connection without TLS."""
     verifies_identity: bool = False
+    """Whether the certificate also has to name the host."""
     connect_timeout_s: int = CONNECT_TIMEOUT_S
+    """The limit for a connection. Units: seconds."""
     read_timeout_s: float = READ_TIMEOUT_S
+    """The limit for one answer. Units: seconds."""
 
     def __repr__(self) -> str:
         return f"Login({self.user}@{self.address})"

@@ -45,6 +45,7 @@ class WrittenFile:
     """The text of a file to write."""
 
     text: str
+    """The content of the file."""
     warnings: tuple[str, ...]
     """What the file leaves out or holds in another form, and what does not work in ProxySQL."""
 

@@ -52,28 +52,32 @@ Cases = Set[Case] | Set[Key]
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake, in a row or in one column of it.
-
-    Shape: `table` by catalogue name (`mysql_variables` for a variable, whose key is its name).
-    `column` None: the whole row. `also`: the other rows of the table with the same cause.
-    `where`: the place, if the configuration does not know it. `severity` None: the check's.
-    `is_superseded`: a graver finding already covers the row, so this one is not shown; an `ignore`
-    of it still counts as used. The run fills in `code`. `cases`: what the finding is about, by row,
-    also as keys of other rows; none for a row that is all that it is about. A change makes a
-    finding worse that gets more.
-    """
+    """One mistake, in a row or in one column of it."""
 
     table: str
+    """The table in the catalogue; `mysql_variables` for a variable, whose key is its name."""
     key: Key
+    """The values of the primary key."""
     message: str
+    """What is wrong."""
     column: str | None = None
+    """The column; None: the whole row."""
     fix: str | None = None
+    """How to fix it."""
     where: Where | None = None
+    """The place, if the configuration does not know it."""
     severity: Severity | None = None
+    """How bad it is; None: as the check says."""
     also: tuple[Key, ...] = ()
+    """The other rows of the table with the same cause."""
     is_superseded: bool = False
+    """Whether a graver finding already covers the row, so that this one is not shown; an `ignore`
+    of it still counts as used."""
     code: str = ""
+    """The code of its check, such as `PX201`; the run fills it in."""
     cases: Mapping[Key, Cases] = field(default_factory=dict, compare=False, repr=False)
+    """What the finding is about, by row, also as keys of other rows; none for a row that is all
+    that it is about. A change makes a finding worse that gets more."""
 
     @property
     def text(self) -> str:

@@ -35,17 +35,18 @@ def _as_text(key: Key) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class LocatedFinding:
-    """A finding with its check and its place in the files (None: in no file).
-
-    `others`: the findings in other tables with the same cause. `owner`: ` (in no file)` if the
-    files are known and lack the row.
-    """
+    """A finding with its check and its place in the files."""
 
     finding: Finding
+    """The mistake."""
     check: Check
+    """The check that found it."""
     where: Where | None
+    """The place of the row or column in the files; None: in no file."""
     others: tuple[LocatedFinding, ...] = ()
+    """The findings in other tables with the same cause."""
     owner: str = ""
+    """` (in no file)` if the files are known and lack the row."""
 
     @property
     def severity(self) -> Severity:
@@ -55,17 +56,18 @@ class LocatedFinding:
 
 @dataclass(frozen=True)
 class LintReport:
-    """The findings in one configuration.
-
-    Shape: `findings` sorted by place; `ignored` counts those that the files ignore; `name` is an
-    instance's, empty for files; `checks` are those that ran.
-    """
+    """The findings in one configuration."""
 
     findings: Sequence[LocatedFinding]
+    """The findings, sorted by place."""
     checks: Sequence[Check]
+    """The checks that ran."""
     ignored: int = 0
+    """The number of findings that the files ignore."""
     name: str = ""
+    """The name of the instance; empty for files."""
     counts: Counter[Severity] = field(init=False)
+    """The number of findings by severity."""
 
     def __post_init__(self) -> None:
         counts = Counter(finding.severity for finding in self.findings)

@@ -21,9 +21,13 @@ class FieldChange:
     """One field of a changed row, without the values of a secret."""
 
     column: str
+    """The column."""
     current: Value
+    """The value before; None for an added row or a secret."""
     desired: Value
+    """The value afterwards; None for a deleted row or a secret."""
     is_secret: bool = False
+    """Whether the values are secret."""
     layers: tuple[Layer, ...] = ()
     """The layers that differ, if the first layer of the change agrees with the files here."""
 
@@ -35,7 +39,9 @@ class Change(NamedTuple):
     """
 
     layout: Layout
+    """The table, with the columns of the instance."""
     key: Key
+    """The values of the primary key."""
     action: str
     """ADD, CHANGE or DELETE: what an apply does in the first of `layers`."""
     layers: tuple[Layer, ...]

@@ -51,16 +51,21 @@ if TYPE_CHECKING:
 class PlanOptions:
     """The options of plan and apply.
 
-    `saves`: whether an apply will SAVE. `lints`: whether a person reads the plan and its lint
-    findings. Raises: UsageError for a name in `only` that is no admin module and no table.
+    Raises: UsageError for a name in `only` that is no admin module and no table.
     """
 
     only: tuple[str, ...] = ()
+    """Only these admin modules (`MYSQL-USERS`) or tables (`mysql_users`); empty: all."""
     force: bool = False
+    """Whether to ignore the refusals of guards."""
     discard_pending: bool = False
+    """Whether to overwrite managed rows that were edited in MEMORY."""
     allow_shard_moves: bool = False
+    """Whether tables and schemas may move to another shard; their data must be there already."""
     saves: bool = True
+    """Whether an apply SAVEs. If not, a restart reverts the change."""
     lints: bool = False
+    """Whether the plan has the lint findings that it introduces, for somebody who reads it."""
 
     def __post_init__(self) -> None:
         for name in self.only:

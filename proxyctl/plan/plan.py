@@ -39,17 +39,18 @@ it runs those for any size."""
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reason not to apply.
-
-    `fix`: the safe way to proceed. `allow`: the option that allows the apply, which comes last.
-    `details`: further lines with the rows in question and useful statements.
-    """
+    """A reason not to apply."""
 
     code: str
+    """Its name for programs, such as `pending_edits` or the name of a guard."""
     message: str
+    """The reason, in one sentence."""
     allow: str | None = None
+    """The option that allows the apply nevertheless."""
     details: tuple[str, ...] = ()
+    """Further lines: the rows in question, and useful statements."""
     fix: str = field(kw_only=True)
+    """The safe way to proceed."""
 
     def below(self, *, of_saved: bool = False) -> tuple[str, ...]:
         """Return the lines below the message: the details and the fix.
@@ -94,22 +95,26 @@ class ShardMove(NamedTuple):
 
 @dataclass(frozen=True)
 class ModulePlan:
-    """One admin module: its changes, and whether it is LOADed and SAVEd.
-
-    Shape: `images` are the MEMORY rows to LOAD by table, one mapping per LOAD (two for MYSQL
-    SERVERS in the union step). `monitored`: the families whose nodes the first LOAD keeps where
-    RUNTIME has them at that moment; the nodes of other families are loaded as in `images`. `final`
-    are the MEMORY rows before the SAVE. `diffs` has every relevant table of the module.
-    """
+    """One admin module: its changes, and whether it is LOADed and SAVEd."""
 
     module: AdminModule
+    """The module in the catalogue."""
     diffs: dict[str, TableDiff]
+    """The differences of every relevant table of the module, by table."""
     changes: list[Change]
+    """The rows that differ from the files, sorted by table and key."""
     load: bool
+    """Whether an apply LOADs the module."""
     save: bool
+    """Whether DISK differs, so that an apply SAVEs the module."""
     images: list[dict[str, Rows]] = field(default_factory=list)
+    """The MEMORY rows to LOAD by table, one mapping per LOAD: two for MYSQL SERVERS where servers
+    leave a hostgroup that is still in use."""
     monitored: Topology = Topology()
+    """The families whose nodes the first LOAD keeps where RUNTIME has them at that moment; the
+    nodes of other families are loaded as in `images`."""
     final: dict[str, Rows] = field(default_factory=dict)
+    """The MEMORY rows before the SAVE, by table."""
 
     @property
     def name(self) -> str:
@@ -192,16 +197,23 @@ class Plan:
     """Everything that an apply would do to one instance."""
 
     name: str
+    """The name of the instance in the files, or its address."""
     address: str
+    """`host:port`, or the path of the socket."""
     version: str
+    """The version that the instance reports."""
     modules: list[ModulePlan] = field(default_factory=list)
+    """The admin modules with managed tables, in the order of an apply."""
     refusals: list[Refusal] = field(default_factory=list)
+    """The reasons not to apply."""
     discarded: list[Discarded] = field(default_factory=list)
     """The edits in MEMORY that an apply overwrites because of `--discard-pending`."""
     left_alone: list[str] = field(default_factory=list)
+    """Rows that differ and that the files do not mention, in words."""
     out_of_service: list[str] = field(default_factory=list)
     """The servers that an operator removed from service; `left_alone` has them, too."""
     warnings: list[str] = field(default_factory=list)
+    """Side effects of the apply, and what guards only warn of."""
     findings: tuple[LocatedFinding, ...] = ()
     """The errors and warnings of lint that the plan introduces; if it changes nothing, the errors
     about rows of the files."""
@@ -210,12 +222,15 @@ class Plan:
     skipped_checks: tuple[str, ...] = ()
     """The codes of the checks of lint that did not run: there are too many rules or rows."""
     restart_required: list[str] = field(default_factory=list)
+    """The changed variables that take effect when ProxySQL is restarted."""
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
     saves: bool = True
     """Whether the apply SAVEs. If not, the `save` of a module says that DISK is behind."""
     topologies: Topologies = Topologies()
+    """The families that decided how servers compare."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names that the files give to hostgroups, by number."""
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""
     source: SourceWords = FILES

@@ -54,14 +54,17 @@ _AFTER_PATTERNS = (
 class ExplainedQuery:
     """The route of one query: everything that `explain`, `test` and the batch form show.
 
-    Shape: `outcomes` are all routes that weighted flagOUTs allow; a single one without a draw. An
-    `ExplainedQuery` for one of the outcomes has the outcome's `route`.
+    One for one of the outcomes has the outcome's `route`.
     """
 
     request: ClientQuery
+    """The query."""
     route: Route
+    """Where the query goes, and how it is rewritten."""
     outcomes: tuple[PossibleRoute, ...]
+    """All routes that weighted flagOUTs allow; a single one without a draw."""
     explainer: Explainer
+    """The configuration that the answer is about."""
 
     @cached_property
     def explanation(self) -> Explanation:

@@ -39,17 +39,22 @@ DigestOf = Callable[[bytes], Digested]
 class ClientQuery:
     """A query as its bytes arrive, in a session.
 
-    None means "not known": a rule that asks for the value does not match. A schemaname of None
-    means that the client chose no schema, so the user's default_schema or mysql-default_schema is
-    in force. `query` None leaves rules with match_pattern undecided, and requires `digest`.
+    None means "not known": a rule that asks for the value does not match.
     """
 
     query: bytes | None
+    """The text; None leaves rules with match_pattern undecided, and requires `digest`."""
     username: str | None = None
+    """The user who sends the query."""
     schemaname: str | None = None
+    """The schema of the session; None: the client chose none, so the user's default_schema or
+    mysql-default_schema is in force."""
     client_addr: str | None = None
+    """The client's address."""
     proxy_addr: str | None = None
+    """The address that the client connected to."""
     proxy_port: int | None = None
+    """The port that the client connected to."""
     flagIN: int = 0  # noqa: N815 - the column's own name
     """The flagIN of the session, which next_query_flagIN of an earlier query set."""
     digest: Digested | None = None
@@ -94,6 +99,7 @@ class Route:
     destination_hostgroup: int | None
     """Where rules, hints and the user send it, even if ProxySQL answers by itself."""
     source: HostgroupOrigin
+    """What decided the hostgroup: a rule, fast routing, a hint or the user."""
     digest: Digested | None
     """The digest that match_digest saw; None with mysql-query_digests=false."""
     final_digest: Digested | None
@@ -119,6 +125,7 @@ class Route:
     drawn: tuple[int, ...] = ()
     """Rules that drew their flagOUT by weight: the next time the query may go elsewhere."""
     loop: Loop | None = None
+    """The rules that send the query round in a circle, if any."""
 
     @property
     def is_text_secret(self) -> bool:

@@ -49,23 +49,26 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True)
 class TopOptions:
-    """What to list.
-
-    Shape: `columns`, `texts` and `seen_s` filter rows of the table before grouping, `min_count` and
-    `min_avg_us` filter the groups; an empty filter passes all. A row passes `columns` if it has one
-    of the values of every column, and `texts` if its text contains one of them: case does not
-    matter, `%` matches any run of characters. Units: `seen_s` in seconds before the instance's
-    current time.
-    """
+    """What to list. An empty filter passes all."""
 
     sort: Sort = Sort.TIME
+    """The order, largest first."""
     groups: tuple[Group, ...] = (Group.DIGEST,)
+    """The columns to group by."""
     limit: int = 20
+    """The most groups."""
     columns: Mapping[Group, Sequence[str | int]] = field(default_factory=dict)
+    """A row passes if it has one of the values of every column."""
     texts: tuple[str, ...] = ()
+    """A row passes if its digest text contains one of them: case does not matter, `%` matches any
+    run of characters."""
     seen_s: int = 0
+    """A row passes if it was last seen at most this long ago. Units: seconds before the instance's
+    current time."""
     min_count: int = 0
+    """A group passes if it has at least this many queries."""
     min_avg_us: int = 0
+    """A group passes if its average time is at least this. Units: microseconds."""
 
     @property
     def is_filtered(self) -> bool:
@@ -79,31 +82,42 @@ RULE_GROUPS = (Group.DIGEST, Group.SCHEMANAME, Group.USERNAME)
 
 @dataclass(frozen=True)
 class TopRow:
-    """A group of rows of the table, with the table's column names.
+    """A group of rows of stats_mysql_query_digest, with the column names of that table.
 
-    Shape: `group` has a value for each grouping column, '' and -1 unchanged. `digest_text` is None
-    unless `digest` is a grouping column. `entries` counts the rows of the group. `min_time` is the
-    smallest time that is not 0. `share` is the part of the instance's whole query time,
-    `cumulative_share` the part of this row and all rows above it. `outcomes` are what the rules in
-    force do with the group: None if not requested, several if the digest does not decide, empty if
-    unknown. Units: first_seen and last_seen in unix seconds, times in microseconds.
+    Units: times in microseconds.
     """
 
     group: Mapping[Group, str | int]
+    """The value of each grouping column; '' and -1 as in the table."""
     digest_text: str | None
+    """The text of the digest; None unless `digest` is a grouping column."""
     is_cut: bool
+    """Whether ProxySQL cut the text."""
     entries: int
+    """The number of rows in the group."""
     count_star: int
+    """The number of queries."""
     first_seen: int
+    """When the first query ended. Units: unix seconds."""
     last_seen: int
+    """When the last query ended. Units: unix seconds."""
     sum_time: int
+    """The time of all queries."""
     min_time: int
+    """The smallest time that is not 0."""
     max_time: int
+    """The longest time."""
     sum_rows_affected: int
+    """The rows that the queries changed."""
     sum_rows_sent: int
+    """The rows that the queries returned."""
     share: float
+    """The part of the whole query time of the instance, from 0 to 1."""
     cumulative_share: float
+    """The part of this row and all rows above it."""
     outcomes: tuple[QueryTreatment, ...] | None = None
+    """What the rules in force do with the group: None if not requested, several if the digest does
+    not decide, empty if unknown."""
 
     @property
     def avg_time(self) -> float:
@@ -124,25 +138,30 @@ class TopRow:
 
 @dataclass(frozen=True)
 class Top:
-    """The list, and the load of the whole table.
-
-    `total` is the whole table, `selected` the part that passes the filters, in `groups` groups;
-    `rows` are at most `options.limit` of those groups. `variables` are the mysql-query_digests
-    variables in force, `hostgroup_names` the names from the files, by number.
-    Units: `taken_at` in unix seconds of the instance's clock.
-    """
+    """The list, and the load of the whole table."""
 
     name: str
+    """The name of the instance in the files, or its address."""
     address: str
+    """`host:port`, or the path of the socket."""
     version: str
+    """The version that the instance reports."""
     taken_at: int
+    """When it was read. Units: unix seconds of the instance's clock."""
     options: TopOptions
+    """What was asked for."""
     rows: tuple[TopRow, ...]
+    """The groups that pass the filters, at most `options.limit`."""
     total: Load
+    """The load of the whole table."""
     selected: Load
+    """The load of the part that passes the filters."""
     groups: int
+    """The number of groups that pass the filters."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """The mysql-query_digests variables in force."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names that the files give to hostgroups, by number."""
 
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""

@@ -42,6 +42,10 @@ esac
 exec {proxyctl} "$@"
 """
 
+_PYTHON = """#!/bin/sh
+exec {python} "$@"
+"""
+
 _CLIENT = """#!/bin/sh
 exec {python} -m tests.docs.client "$@"
 """
@@ -182,7 +186,7 @@ def _script(
 def _environment(folder: Path, home: Path, port: str, proxyctl: Sequence[str]) -> dict[str, str]:
     shims = folder / "bin"
     shims.mkdir()
-    for name, text in (("proxyctl", _SHIM), ("mysql", _CLIENT)):
+    for name, text in (("proxyctl", _SHIM), ("mysql", _CLIENT), ("python", _PYTHON)):
         shim = shims / name
         shim.write_text(text.format(python=sys.executable, proxyctl=shlex.join(proxyctl)))
         shim.chmod(0o755)

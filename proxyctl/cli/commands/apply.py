@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.connect import Selection, planned_fleet
+from proxyctl.cli.connect import SelectionOptions, planned_fleet
 from proxyctl.cli.options import (
     Allowances,
     ChangeOptions,
@@ -18,7 +18,7 @@ from proxyctl.cli.options import (
     FormatOption,
     RolloutOptions,
 )
-from proxyctl.cli.output import confirm, say, style, write, write_to_stderr
+from proxyctl.cli.output import confirm, emit, say, style, write, write_to_stderr
 from proxyctl.errors import (
     ApplyError,
     ExitCode,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def apply(
-    selection: Selection,
+    selection: SelectionOptions,
     allowances: Allowances,
     fleet: RolloutOptions,
     apply_options: ChangeOptions,
@@ -129,8 +129,8 @@ def _apply_to_all(
 
 
 def _saved(
-    path: Path, selection: Selection, allowances: Allowances, fleet: FleetOptions
-) -> tuple[SavedPlan, Selection, Allowances]:
+    path: Path, selection: SelectionOptions, allowances: Allowances, fleet: FleetOptions
+) -> tuple[SavedPlan, SelectionOptions, Allowances]:
     """Return a saved plan, with the files and options that it was made with.
 
     Raises: UsageError for other options; ProxyctlError for a file that is no saved plan.
@@ -237,8 +237,11 @@ def report(plan: Plan, result: ApplyResult | None, format: str) -> int:
     from proxyctl.render.apply import apply_json, apply_text
 
     with applied(result):
-        is_text = format == "text"
-        write(apply_text(plan, result, style()) if is_text else apply_json(plan, result))
+        emit(
+            format,
+            text=lambda: apply_text(plan, result, style()),
+            json=lambda: apply_json(plan, result),
+        )
     # The instance itself may be on its list of members.
     behind = {peer.name for peer in result.not_following} - {plan.address} if result else ()
     return ExitCode.INCOMPLETE if behind else ExitCode.DONE
@@ -261,7 +264,7 @@ def _report_all(rollout: Rollout, format: str) -> None:
         raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 
-def unlock(selection: Selection) -> int:
+def unlock(selection: SelectionOptions) -> int:
     """Remove the lock of another apply, whoever holds it."""
     from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.instance.lock import break_lock

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import flag, no_such, parsed, value
 from proxyctl.cli.options import FormatOption
-from proxyctl.cli.output import columns, say, style, write
+from proxyctl.cli.output import columns, emit, say, style
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
 from proxyctl.stats.suggest.context import SuggestionKind
@@ -74,7 +74,7 @@ class FilterOptions:
 
 
 def top(
-    selection: Selection,
+    selection: SelectionOptions,
     filters: FilterOptions,
     sort: Sort = value(
         "KEY",
@@ -93,9 +93,9 @@ def top(
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
+    from proxyctl import api
     from proxyctl.render.digest_top import TOP, digest_top_csv, digest_top_markdown, digest_top_text
     from proxyctl.render.prometheus import digest_top_prometheus
-    from proxyctl.stats.top import read_top, with_rules
 
     options = _options(filters, sort, group, limit)
     if rule and format == "prometheus":
@@ -104,24 +104,18 @@ def top(
         )
     if rule:
         options = replace(options, groups=_rule_groups(group))
-    with selection.connect() as client:
-        ranking = read_top(client, options)
-        if rule:
-            ranking = with_rules(client, ranking)
-    ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
+    ranking = api.digests(selection.instance(), options, has_rules=rule)
     if format not in ("text", "markdown"):
         for note in ranking.notes():
             say(f"note: {note}")
-    writers = {
-        "text": lambda: digest_top_text(
-            ranking, style(), width=columns(), has_whole_texts=full_text
-        ),
-        "json": lambda: TOP.document(ranking),
-        "csv": lambda: digest_top_csv(ranking),
-        "markdown": lambda: digest_top_markdown(ranking),
-        "prometheus": lambda: digest_top_prometheus(ranking),
-    }
-    write(writers[format]())
+    emit(
+        format,
+        text=lambda: digest_top_text(ranking, style(), width=columns(), has_whole_texts=full_text),
+        json=lambda: TOP.document(ranking),
+        csv=lambda: digest_top_csv(ranking),
+        markdown=lambda: digest_top_markdown(ranking),
+        prometheus=lambda: digest_top_prometheus(ranking),
+    )
     return ExitCode.DONE
 
 
@@ -173,7 +167,7 @@ def columns_of(group: list[str] | None) -> tuple[Group, ...]:
 
 
 def suggest(
-    selection: Selection,
+    selection: SelectionOptions,
     digests: str | None = value(
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
@@ -197,14 +191,15 @@ def suggest(
         limit=limit,
         may_use=subject.may_use,
     )
-    if format == "json":
-        write(suggest_json(advice))
-    else:
-        write(suggest_text(advice, style(), width=columns()))
+    emit(
+        format,
+        text=lambda: suggest_text(advice, style(), width=columns()),
+        json=lambda: suggest_json(advice),
+    )
     return ExitCode.DONE
 
 
-def _suggest_subject(selection: Selection, digests: str | None) -> SuggestInput:
+def _suggest_subject(selection: SelectionOptions, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
     from proxyctl.config.project import ConfigFiles
     from proxyctl.stats.digest_file import read_digest_file

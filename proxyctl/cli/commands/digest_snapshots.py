@@ -12,7 +12,7 @@ import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import out_option, parsed, value
 from proxyctl.cli.options import AutoApproveOption, FormatOption
 from proxyctl.cli.output import (
@@ -20,10 +20,10 @@ from proxyctl.cli.output import (
     check_writable,
     columns,
     confirm,
+    emit,
     progress,
     say,
     style,
-    write,
     write_file,
 )
 from proxyctl.config.starters import templates_folder
@@ -55,7 +55,7 @@ SnapshotOption = Annotated[
 ]
 
 
-def snapshot(selection: Selection, out: SnapshotOption = None) -> int:
+def snapshot(selection: SelectionOptions, out: SnapshotOption = None) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from proxyctl.stats.read import streamed_digests
 
@@ -98,7 +98,7 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 
 
 def diff(
-    selection: Selection,
+    selection: SelectionOptions,
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
@@ -138,17 +138,18 @@ def diff(
             second = tally(table, groups, earlier=first)
     comparison = compare(first, second, sort=sort, limit=limit)
     comparison.hostgroup_names = selection.hostgroup_names()
-    if format == "json":
-        write(DIFF.document(comparison))
-    else:
-        write(
-            digest_diff_text(comparison, sort, style(), width=columns(), has_whole_texts=full_text)
-        )
+    emit(
+        format,
+        text=lambda: digest_diff_text(
+            comparison, sort, style(), width=columns(), has_whole_texts=full_text
+        ),
+        json=lambda: DIFF.document(comparison),
+    )
     return ExitCode.DONE
 
 
 def reset(
-    selection: Selection,
+    selection: SelectionOptions,
     out: SnapshotOption = None,
     older_than: int | None = value(
         "TIME",
@@ -229,7 +230,7 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
 
 
 def report(
-    selection: Selection,
+    selection: SelectionOptions,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.completion import finding_codes
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import flag, no_such, value
 from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption
-from proxyctl.cli.output import progress, style, write
+from proxyctl.cli.output import emit, progress, style
 
 if TYPE_CHECKING:
     from proxyctl.config.project import ConfigFiles
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    selection: Selection,
+    selection: SelectionOptions,
     fleet: FleetOptions,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the servers behind ProxySQL."),
@@ -58,8 +58,9 @@ def doctor(
     targets, is_all = selection.targets(fleet, files_are_optional=True), fleet.all_instances
     with progress("examining", len(targets) if is_all else 0) as advance:
         examinations = examine_fleet(targets, examined, workers=fleet.parallel, done=advance)
-    if format == "json":
-        write(doctor_json(examinations, is_all=is_all))
-    else:
-        write(doctor_text(examinations, style(), is_all=is_all))
+    emit(
+        format,
+        text=lambda: doctor_text(examinations, style(), is_all=is_all),
+        json=lambda: doctor_json(examinations, is_all=is_all),
+    )
     return examinations.exit_code(strict=strict)

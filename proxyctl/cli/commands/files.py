@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import password_from
 from proxyctl.cli.option import OR_STDOUT, choice, out_option, value
 from proxyctl.cli.options import BackendOptions, FormatOption, LayerName, VersionOption
-from proxyctl.cli.output import ask_password, can_ask, check_new, say, write, write_file
-from proxyctl.errors import ExitCode, UsageError, counted
+from proxyctl.cli.output import ask_password, can_ask, check_new, emit, say, write, write_file
+from proxyctl.errors import ExitCode, UsageError
 from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check_out(out: str | None, secrets: Secrets) -> None:
         check_new(Path(out))
 
 
-def emit(file: WrittenFile, secrets: Secrets, out: str | None) -> None:
+def write_rows(file: WrittenFile, secrets: Secrets, out: str | None) -> None:
     """Write the text to the new file `out` or to stdout, and the warnings to stderr."""
     for warning in file.warnings:
         say(f"warning: {warning}")
@@ -69,15 +69,10 @@ def validate(
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.project import load_project
-    from proxyctl.render.encode import document
+    from proxyctl.render.files import validated_json, validated_text
 
     project = load_project(files.sources(), version=proxysql_version)
-    counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
-    if format == "json":
-        write(document({"valid": True, "tables": counts}))
-    else:
-        rows = counted(sum(counts.values()), "row")
-        write(f"The files are valid: {rows} in {counted(len(counts), 'table')}.\n")
+    emit(format, text=lambda: validated_text(project), json=lambda: validated_json(project))
     for warning in project.desired.warnings:
         say(f"warning: {warning}")
     return ExitCode.DONE
@@ -96,7 +91,7 @@ def render(
 
     check_out(out, secrets)
     file = export_files(ConfigFiles(files.sources()), format, secrets, version=proxysql_version)
-    emit(file, secrets, out)
+    write_rows(file, secrets, out)
     return ExitCode.DONE
 
 
@@ -112,19 +107,17 @@ def schema(out: OutOption = None) -> int:
 
 
 def export(
-    selection: Selection,
+    selection: SelectionOptions,
     layer: Annotated[LayerName, choice(LayerName, "--layer", "The layer to export.")] = "runtime",
     format: RowFormatOption = "yaml",
     secrets: SecretsOption = "hash",
     out: OutOption = None,
 ) -> int:
     """Write the configuration of an instance as files."""
-    from proxyctl.interchange.export_instance import export_instance
+    from proxyctl import api
 
     check_out(out, secrets)
-    with selection.connect() as client:
-        file = export_instance(client, Layer(layer), format, secrets)
-    emit(file, secrets, out)
+    write_rows(api.export(selection.instance(), Layer(layer), format, secrets), secrets, out)
     return ExitCode.DONE
 
 
@@ -169,7 +162,7 @@ def import_(
         imported = import_cnf(cnf, version=proxysql_version, secrets=secrets)
         if imported.beginning is not None:
             say(f"{imported.beginning}: import reads the proxysql.cnf that begins here")
-        emit(imported.file, secrets, out)
+        write_rows(imported.file, secrets, out)
         say(*imported.remarks(out or "the output"))
         return ExitCode.DONE
     from proxyctl.interchange.import_users import import_users
@@ -180,7 +173,7 @@ def import_(
     file = import_users(
         node, account, secrets, version=proxysql_version, default_hostgroup=default_hostgroup
     )
-    emit(file, secrets, out)
+    write_rows(file, secrets, out)
     return ExitCode.DONE
 
 

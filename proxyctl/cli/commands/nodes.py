@@ -13,10 +13,10 @@ import typer
 
 from proxyctl.cli.commands.apply import reporter
 from proxyctl.cli.completion import node_names
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
 from proxyctl.cli.options import BackendOptions, FormatOption, LockTimeoutOption
-from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
+from proxyctl.cli.output import check_new, columns, emit, is_terminal, say, style, write, write_file
 from proxyctl.errors import ExitCode, InterruptedApplyError, counted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _instance_of(client: AdminClient) -> ShownInstance:
 
 
 def list_nodes(
-    selection: Selection,
+    selection: SelectionOptions,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
     format: FormatOption = "text",
@@ -55,17 +55,18 @@ def list_nodes(
             nodes = {view.node for group in report.groups for view in group.nodes}
             answers = ask_nodes(nodes, monitor_account(client, servers.trust()))
             report = replace(report, groups=with_answers(report.groups, answers))
-    if format == "json":
-        write(NODES.document(report))
-    else:
-        width = columns() if is_terminal(sys.stdout) else None
-        write(nodes_text(report, style(), width))
+    width = columns() if is_terminal(sys.stdout) else None
+    emit(
+        format,
+        text=lambda: nodes_text(report, style(), width),
+        json=lambda: NODES.document(report),
+    )
     return ExitCode.DONE
 
 
 def drain(
     node: NodeArgument,
-    selection: Selection,
+    selection: SelectionOptions,
     wait: bool = flag(
         "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
@@ -111,7 +112,7 @@ def _reporting(state: str) -> Iterator[None]:
 
 def restore(
     node: NodeArgument,
-    selection: Selection,
+    selection: SelectionOptions,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
 ) -> int:
@@ -133,7 +134,7 @@ def restore(
 
 
 def discover(
-    selection: Selection,
+    selection: SelectionOptions,
     servers: BackendOptions,
     seed: str = value("HOST[:PORT]", "Any node of the cluster.", default=...),
     out: Annotated[

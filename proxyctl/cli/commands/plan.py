@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxyctl.cli.connect import Selection, planned_fleet
+from proxyctl.cli.connect import SelectionOptions, planned_fleet
 from proxyctl.cli.option import choice, flag, out_option
 from proxyctl.cli.options import Allowances, FleetOptions, FormatOption, OnlyOption
-from proxyctl.cli.output import progress, say, style, write, write_file
+from proxyctl.cli.output import emit, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.text import printable
 
@@ -29,7 +29,7 @@ DriftFormat = Literal["text", "json", "prometheus"]
 
 
 def plan(
-    selection: Selection,
+    selection: SelectionOptions,
     allowances: Allowances,
     fleet: FleetOptions,
     out: Annotated[str | None, out_option(help="Save the plan for `apply FILE`.")] = None,
@@ -70,7 +70,7 @@ def plan(
 
 
 def _save(
-    out: Path, planned: Planned, selection: Selection, allowances: Allowances, style: Style
+    out: Path, planned: Planned, selection: SelectionOptions, allowances: Allowances, style: Style
 ) -> None:
     from proxyctl.plan.saved import save
     from proxyctl.render.plan import PLAN, plan_text
@@ -95,16 +95,16 @@ def show(
     from proxyctl.plan.saved import SavedPlan
 
     saved = SavedPlan.read(Path(plan_file))
-    if format == "json":
-        write(json.dumps(saved.shown, indent=2) + "\n")
-    else:
-        lines = (printable(line) for line in saved.text.splitlines())
-        write(style().text("\n".join(lines)))
+    emit(
+        format,
+        text=lambda: style().text("\n".join(map(printable, saved.text.splitlines()))),
+        json=lambda: json.dumps(saved.shown, indent=2) + "\n",
+    )
     return ExitCode.DONE
 
 
 def drift(
-    selection: Selection,
+    selection: SelectionOptions,
     fleet: FleetOptions,
     only: OnlyOption = None,
     quiet: bool = flag("--quiet", "Print nothing if nothing differs."),
@@ -124,12 +124,12 @@ def drift(
     code = planned.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         is_all = fleet.all_instances
-        writers = {
-            "text": lambda: drifts_text(planned, style(), is_all=is_all),
-            "json": lambda: drifts_json(planned, is_all=is_all),
-            "prometheus": lambda: drift_prometheus(planned, is_all=is_all),
-        }
-        write(writers[format]())
+        emit(
+            format,
+            text=lambda: drifts_text(planned, style(), is_all=is_all),
+            json=lambda: drifts_json(planned, is_all=is_all),
+            prometheus=lambda: drift_prometheus(planned, is_all=is_all),
+        )
     return code
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import choice, file_option, flag, spelled, value
 from proxyctl.cli.options import FormatOption, LayerName, LayerOption, VersionOption
-from proxyctl.cli.output import columns, progress, say, style, write, write_file
+from proxyctl.cli.output import columns, emit, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
+from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
@@ -53,7 +54,7 @@ class SessionOptions:
 
 
 def explain(
-    selection: Selection,
+    selection: SelectionOptions,
     session: SessionOptions,
     query: str | None = typer.Argument(
         None, metavar="QUERY", help="The query; - reads it from stdin."
@@ -101,7 +102,7 @@ def explain(
 
 
 def _explainer(
-    selection: Selection,
+    selection: SelectionOptions,
     session: SessionOptions,
     layer: LayerName | None,
     version: Version | None,
@@ -109,10 +110,8 @@ def _explainer(
     is_pgsql: bool,
 ) -> tuple[Explainer, str]:
     """Return the explainer and the source of its rules. Warns of an unknown user."""
-    from proxyctl.catalog import parse_version
-    from proxyctl.catalog.releases import PGSQL as HAS_PGSQL
+    from proxyctl import api
     from proxyctl.routing.dialect import MYSQL, PGSQL
-    from proxyctl.routing.explain import Explainer
 
     dialect = PGSQL if is_pgsql else MYSQL
     if "user" in selection.connection.typed and not selection.asks_instance(layer):
@@ -120,21 +119,14 @@ def _explainer(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
-    tables = dialect.explained_tables
-    configuration, name = selection.subject(version=version, tables=tables, layer=layer)
-    if is_pgsql and not configuration.version.has(parse_version(HAS_PGSQL)):
-        raise ProxyctlError(
-            f"ProxySQL {configuration.version} has no PostgreSQL side",
-            fix="it came with 3.0.0",
-        )
-    if not name:
-        if session.username is not None:
-            _warn_of_unknown_user(session.username, configuration.tables.get(dialect.users))
-        paths = map(os.path.normpath, selection.files.paths())
-        return Explainer(configuration, dialect), ", ".join(paths)
-    configuration = selection.with_files(configuration)
-    explainer = Explainer(configuration, dialect, is_placed=layer in (None, "runtime"))
-    return explainer, f"{(layer or 'runtime').upper()} of {name}"
+    examined, chosen = selection.examined(layer), Layer(layer or "runtime")
+    explainer = api.explainer(examined, chosen, version=version, dialect=dialect)
+    if examined.login is not None:
+        return explainer, f"{chosen.name} of {examined.login.name or examined.login.address}"
+    if session.username is not None:
+        users = explainer.configuration.tables.get(dialect.users)
+        _warn_of_unknown_user(session.username, users)
+    return explainer, ", ".join(map(os.path.normpath, selection.files.paths()))
 
 
 def _warn_of_unknown_user(name: str, users: ConfigTable | None) -> None:
@@ -182,7 +174,7 @@ def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:
 
 
 def run_tests(
-    selection: Selection,
+    selection: SelectionOptions,
     only: str | None = value("TEXT", "Only tests whose name or query contains this.", "-k"),
     coverage: bool = flag("--coverage", "List the rules that no test reaches."),
     junit: Annotated[
@@ -234,7 +226,7 @@ def run_tests(
 
 
 def _prepared(
-    selection: Selection, version: Version | None
+    selection: SelectionOptions, version: Version | None
 ) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
@@ -248,14 +240,14 @@ def _prepared(
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    configuration, _name = selection.subject(version=version, tables=MYSQL.explained_tables)
+    configuration = selection.instance().configuration(tables=MYSQL.explained_tables)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
     configuration = hide_in_configuration(configuration, project.desired)
     return project.routing_tests, Explainer(configuration, is_placed=True)
 
 
 def replay(
-    selection: Selection,
+    selection: SelectionOptions,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
@@ -280,17 +272,18 @@ def replay(
             table = read_digests(client)
     with progress("replaying digests", len(table.rows)) as advance:
         report = replayed(table, sides, limit=limit, progress=advance)
-    if format == "json":
-        write(replay_json(report, moves))
-    else:
-        write(replay_text(report, style(), moves=moves))
+    emit(
+        format,
+        text=lambda: replay_text(report, style(), moves=moves),
+        json=lambda: replay_json(report, moves),
+    )
     if detailed_exitcode and (report.may_change or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE
 
 
 def rules(
-    selection: Selection,
+    selection: SelectionOptions,
     interval: float | None = value(
         "SECONDS",
         "Read twice, this far apart, and show the hits per second in between.",
@@ -313,8 +306,9 @@ def rules(
             earlier, sample = sample, read_rule_hits(client)
         name = client.name
         report = rule_report(name, client.address, client.version_text, sample, earlier)
-    if format == "json":
-        write(RULES.document(report))
-    else:
-        write(rules_text(report, style(), width=columns()))
+    emit(
+        format,
+        text=lambda: rules_text(report, style(), width=columns()),
+        json=lambda: RULES.document(report),
+    )
     return ExitCode.DONE

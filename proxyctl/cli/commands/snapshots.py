@@ -10,11 +10,11 @@ import typer
 
 from proxyctl.cli.commands.apply import approve, report, request_of
 from proxyctl.cli.completion import completion, typed
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.option import flag
 from proxyctl.cli.options import Allowances, ChangeOptions, ConnectionOptions, FormatOption
-from proxyctl.cli.output import say, style, write
+from proxyctl.cli.output import emit, say, style, write
 from proxyctl.errors import ExitCode
 
 
@@ -23,12 +23,12 @@ def snapshot_names(context: typer.Context) -> Iterator[str]:
     """Yield the snapshots of the instance, newest first."""
     from proxyctl.snapshots.folder import history
 
-    selection = Selection(typed(FileOptions, context), typed(ConnectionOptions, context))
+    selection = SelectionOptions(typed(FileOptions, context), typed(ConnectionOptions, context))
     yield from (snapshot.name for snapshot in history(selection.address()))
 
 
 def rollback(
-    selection: Selection,
+    selection: SelectionOptions,
     allowances: Allowances,
     apply_options: ChangeOptions,
     which: str | None = typer.Argument(
@@ -75,7 +75,7 @@ def rollback(
     return report(plan, result, format)
 
 
-def history(selection: Selection, format: FormatOption = "text") -> int:
+def history(selection: SelectionOptions, format: FormatOption = "text") -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
     from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
@@ -91,7 +91,7 @@ def history(selection: Selection, format: FormatOption = "text") -> int:
     return ExitCode.DONE
 
 
-def snapshot(selection: Selection, format: FormatOption = "text") -> int:
+def snapshot(selection: SelectionOptions, format: FormatOption = "text") -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.folder import take_by_hand
@@ -99,8 +99,9 @@ def snapshot(selection: Selection, format: FormatOption = "text") -> int:
     with selection.connect() as client:
         taken = take_by_hand(client)
         address = client.address
-    if format == "json":
-        write(TAKEN.document(taken, address=address))
-    else:
-        write(f"{taken.path}\n")
+    emit(
+        format,
+        text=lambda: f"{taken.path}\n",
+        json=lambda: TAKEN.document(taken, address=address),
+    )
     return ExitCode.DONE

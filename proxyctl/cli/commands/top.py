@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from proxyctl.cli.connect import Selection
+from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import value
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
@@ -16,7 +16,7 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 
 
 def top(
-    selection: Selection,
+    selection: SelectionOptions,
     interval: float = value("SECONDS", "Time between two readings.", default=2, min=0.5, max=3600),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""

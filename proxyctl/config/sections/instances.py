@@ -13,7 +13,7 @@ from proxyctl.config.files import near_file, without_marks
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
-from proxyctl.rows.row import Where
+from proxyctl.rows.row import Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import InstanceModel
@@ -57,6 +57,15 @@ class Instance:
             key = f"instances.{self.name}.password"
             mistake = Mistake(path, line, column, key, error.message, error.fix)
             raise ConfigError([mistake]) from None
+
+    @property
+    def has_plain_password(self) -> bool:
+        """Whether the file holds the password itself, not a reference to it."""
+        try:
+            password = self.password()
+        except ConfigError:
+            return False
+        return bool(password) and not isinstance(password, Secret)
 
     def certificates(self) -> str:
         """Return the PEM text of `tls_ca`, without characters that are not ASCII.
