@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,7 +154,7 @@ class FileSection:
 class Lines(FileSection):
     """The rows of a table section in a file of their own. Shape: `lines` has one per row."""
 
-    lines: list[int]
+    lines: Sequence[int]
 
     def where(self, *keys: str | int, of_key: bool = False) -> Where:  # noqa: ARG002
         """Return the line of a row."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import check_tables
 from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
-from proxyctl.config.rows import SourceRows, compile_part, field_place, join
+from proxyctl.config.row_files import compile_part
+from proxyctl.config.rows import SourceRows, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint

@@ -96,6 +96,27 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "username,password,default_hostgroup,active\na,x,,\nb,,s0,false\nc,x,5,1\n",
+        'attributes,username,comment\n,a,\n"{""a"": 1}",b,"c, d"\n',
+        "username,default_schema\na,\\N\nb,\n",
+    ],
+)
+def test_a_file_with_a_blank_line_holds_the_same_rows(tmp_path, content):
+    """A blank line means that the rows are validated one by one, not column by column."""
+    files = "hostgroups: {s0: {id: 100}}\nmysql_users: {csv: u.csv}"
+    by_column, by_row = (
+        load(tmp_path, files, u__csv=text).desired.tables["mysql_users"]
+        for text in (content, content + "\n")
+    )
+    assert by_column == by_row
+    assert {key: str(where) for key, where in by_column.where.items()} == {
+        key: f"{tmp_path}/u.csv:{line}:1" for line, key in enumerate(by_column.rows, 2)
+    }
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("\n\n", "1: username: the header lacks the column username"),

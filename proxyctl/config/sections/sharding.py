@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
@@ -106,7 +105,7 @@ def _compile(
         first, last = _rule_id_range(scheme.rule_ids)
         result.reserved[place.origin] = range(first, last + 1)
     name = FAST_ROUTING if scheme.tables is None else RULES
-    result.rows.append(table_rows(context.layouts[name], rows, repeat(place, len(rows))))
+    result.rows.append(table_rows(context.layouts[name], rows, [place] * len(rows)))
     if scheme.tables is not None and scheme.match == "digest":
         result.by_digest.append(place.where())
 
