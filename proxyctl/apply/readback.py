@@ -14,7 +14,7 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import ask, parse_rows, rows_text
+from proxyctl.instance.read import ask, joined, parse_rows, rows_text
 from proxyctl.proxysql.compare import (
     NOT_PUBLISHED,
     Difference,
@@ -87,7 +87,7 @@ class ReadBack:
         expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
         parsed: dict[str, Rows] = {}
         for layout, chunks, text in zip(layouts, answer().texts, expected, strict=True):
-            if b",".join(chunks) != text:
+            if joined(chunks) != text:
                 rows = parsed[layout.name] = parse_rows(layout, chunks)
                 shortfalls = [*runtime_shortfalls(layout, rows, loaded[layout.name], topology)]
                 _require_none(shortfalls, Layer.RUNTIME)
@@ -95,7 +95,7 @@ class ReadBack:
 
     def _rows(self, layout: Layout, layer: Layer, expected: _RowsText | None) -> Rows:
         chunks = ask(self._client, [(layout, layer)])().texts[0]
-        text = b",".join(chunks)
+        text = joined(chunks)
         for known in (expected, self._parsed.get(layout.name)):
             if known is not None and text == known.text:
                 return known.rows

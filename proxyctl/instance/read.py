@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, cast
 
 from proxyctl.catalog import (
     TABLES,
@@ -33,11 +34,17 @@ from proxyctl.instance.lethal import (
 from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.proxysql.cell_types import MistypedCells, as_read, as_text
 from proxyctl.proxysql.configuration import ConfigTable, Configuration, variables_of
-from proxyctl.rows.row import Key, Layer, Row, Rows
+from proxyctl.rows.desired import DesiredTable
+from proxyctl.rows.row import DesiredRow, Key, Layer, Row, Rows
 from proxyctl.rows.sql import Statement, literal, quoted_name, select_json, table_name
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""
+
+
+NO_ROWS: Mapping[Key, DesiredRow] = MappingProxyType({})
+NO_TABLES: Mapping[str, DesiredTable] = MappingProxyType({})
+"""No rows, and no tables, to share rows with."""
 
 
 def read_layouts(client: AdminClient) -> dict[str, Layout]:
@@ -107,24 +114,30 @@ def _layout(
 class TableLayers:
     """One table as read.
 
-    Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
-    ProxySQL sent them. Layers with the same text share one set of rows. `mistyped`: the cells of
-    MEMORY that have another type there, for a table with such a key or with a NUL.
+    Layers with the same text share one set of rows.
     """
 
     layout: Layout
     rows: Mapping[Layer, Rows]
+    """The rows of each layer."""
     texts: Mapping[Layer, list[bytes]]
+    """The rows of each layer as ProxySQL sent them: JSON arrays of rows."""
     mistyped: tuple[MistypedCells, ...] = ()
+    """The cells of MEMORY that have another type there, for a table with such a key or a NUL."""
 
     @classmethod
-    def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableLayers:
-        """Return the table in these texts."""
+    def parsed(
+        cls,
+        layout: Layout,
+        answers: Mapping[Layer, list[bytes]],
+        known: Mapping[Key, DesiredRow] = NO_ROWS,
+    ) -> TableLayers:
+        """Return the table in these texts. `known`: as for `parse_rows`."""
         rows: dict[Layer, Rows] = {}
         texts: dict[Layer, list[bytes]] = {}
         for layer, text in answers.items():
-            same = next((known for known in texts if texts[known] == text), None)
-            rows[layer] = parse_rows(layout, text) if same is None else rows[same]
+            same = next((other for other in texts if texts[other] == text), None)
+            rows[layer] = parse_rows(layout, text, known) if same is None else rows[same]
             texts[layer] = text if same is None else texts[same]
         return cls(layout, rows, texts)
 
@@ -162,8 +175,11 @@ class TableReader:
             self._sent = [(layout, layer) for layout in self._waiting.pop(0) for layer in Layer]
             self._answer = ask(self._client, self._sent)
 
-    def tables(self) -> dict[str, TableLayers]:
-        """Return every table that `add` asked for, by name. Raises: InstanceError."""
+    def tables(self, desired: Mapping[str, DesiredTable] = NO_TABLES) -> dict[str, TableLayers]:
+        """Return every table that `add` asked for, by name.
+
+        `desired`: rows by table that it may hold. Raises: InstanceError.
+        """
         while self._sent:
             sent, answer = self._sent, self._answer()
             answers: dict[str, dict[Layer, list[bytes]]] = {}
@@ -177,7 +193,8 @@ class TableReader:
             }
             self._send_next()
             for name, layout in layouts.items():
-                parsed = TableLayers.parsed(layout, answers[name])
+                known = desired[name].rows if name in desired else NO_ROWS
+                parsed = TableLayers.parsed(layout, answers.pop(name), known)
                 self._found[name] = replace(parsed, mistyped=mistyped.get(name, ()))
             for request, count in zip(sent, answer.counts, strict=True):
                 rows = self._found[request[0].name].rows[request[1]]
@@ -245,16 +262,14 @@ def read_configuration(
 
 
 class TablesRead(NamedTuple):
-    """What ProxySQL answered to `ask`.
-
-    Shape: `texts` are JSON texts of rows without the outer brackets, and `counts` the numbers of
-    rows, each in the order of the requests. `converted`: the tables that were read up to a NUL, and
-    keys as numbers.
-    """
+    """What ProxySQL answered to `ask`."""
 
     texts: list[list[bytes]]
+    """The rows of each request, in order: JSON arrays of rows."""
     counts: list[int]
+    """The number of rows of each request."""
     converted: frozenset[str] = frozenset()
+    """The tables that were read up to a NUL, and keys as numbers."""
 
 
 def ask(client: AdminClient, requests: Sequence[TableRequest]) -> Callable[[], TablesRead]:
@@ -346,7 +361,7 @@ def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
 def _by_table(
     answer: list[tuple[bytes | None, ...]], tables: int
 ) -> tuple[list[list[bytes]], list[int]]:
-    """Return the JSON texts of a complete answer, without their brackets, and the counts.
+    """Return the JSON texts of a complete answer, and the counts.
 
     Shape: one list of texts and one number of rows per table, in order.
     """
@@ -354,13 +369,18 @@ def _by_table(
     counts = [0] * tables
     for number, text, count in answer:
         if number is not None and text is not None:
-            chunks[int(number)].append(text[1:-1])
+            chunks[int(number)].append(text)
             counts[int(number)] += int(count or 0)
     return chunks, counts
 
 
+def joined(chunks: Iterable[bytes]) -> bytes:
+    """Return the rows of JSON arrays as one text without brackets."""
+    return b",".join(chunk[1:-1] for chunk in chunks)
+
+
 def rows_text(rows: Iterable[Row]) -> bytes | None:
-    """Return the text that ProxySQL sends for these rows in this order.
+    """Return the text that ProxySQL sends for these rows in this order, without brackets.
 
     None if a cell is not UTF-8: then the text is not known. A layer with this text holds these
     rows, since a text has one meaning. Another text proves nothing: it must be parsed. Source:
@@ -374,13 +394,23 @@ def rows_text(rows: Iterable[Row]) -> bytes | None:
         return None
 
 
-def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
-    """Return the rows of JSON texts, by key."""
+def parse_rows(
+    layout: Layout, chunks: Iterable[bytes], known: Mapping[Key, DesiredRow] = NO_ROWS
+) -> Rows:
+    """Return the rows of JSON arrays, by key.
+
+    `known`: an equal row of these is returned as the same object: two copies of a large table
+    take twice the memory, and longer to compare.
+    """
     rows: Rows = {}
     keys_of = _keys_function(layout)
     for chunk in chunks:
-        parsed = list(map(tuple, _loads(b"[" + chunk + b"]")))
-        rows.update(zip(keys_of(parsed), parsed, strict=True))
+        parsed = list(map(tuple, _loads(chunk)))
+        keys = list(keys_of(parsed))
+        if known:
+            alike = zip(map(known.get, keys), parsed, strict=True)
+            parsed = [row if other != row else cast("Row", other) for other, row in alike]
+        rows.update(zip(keys, parsed, strict=True))
     return rows
 
 

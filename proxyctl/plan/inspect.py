@@ -81,7 +81,7 @@ def inspect(
     """
     reading, layouts = reading or TableReader(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
-    tables = reading.tables()
+    tables = reading.tables(desired.tables)
     unmanaged = [layout for name, layout in layouts.items() if name not in tables]
     wanted = {*SERVING_TABLES} if _may_move_shards(desired, tables) else set()
     counts = read_counts(client, (one for one in unmanaged if one.name not in wanted))

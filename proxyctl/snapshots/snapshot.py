@@ -24,7 +24,7 @@ from typing import Any
 
 from proxyctl.catalog import TABLES, Value, parse_version
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.instance.read import TableLayers
+from proxyctl.instance.read import TableLayers, joined
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
 from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term
@@ -182,7 +182,7 @@ def lines_of(header: Header, tables: Mapping[str, TableLayers]) -> Iterator[byte
             first_layer = written.setdefault(id(chunks), layer)
             if first_layer is layer:
                 text = json.dumps(head).encode()[:-1]
-                yield text + b', "rows": [' + b",".join(chunks) + b"]}\n"
+                yield text + b', "rows": [' + joined(chunks) + b"]}\n"
             else:
                 yield json.dumps({**head, "same_as": first_layer.value}).encode() + b"\n"
 

@@ -18,7 +18,7 @@ from proxyctl.apply.readback import (
 from proxyctl.catalog import Layout, Value
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.instance.read import ask, rows_text
+from proxyctl.instance.read import ask, joined, rows_text
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Layer, Rows
 from proxyctl.rows.sql import inserts
@@ -61,7 +61,7 @@ def test_the_text_of_rows_is_the_one_that_proxysql_gives(
     client: AdminClient, of: Layout, wanted: Rows
 ) -> None:
     write(client, of, wanted)
-    assert b",".join(ask(client, [(of, Layer.MEMORY)])().texts[0]) == rows_text(wanted.values())
+    assert joined(ask(client, [(of, Layer.MEMORY)])().texts[0]) == rows_text(wanted.values())
 
 
 def test_text_that_is_not_utf8_is_not_known() -> None:

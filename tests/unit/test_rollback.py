@@ -138,8 +138,8 @@ HEADER = Header(
     by="ann@ops",
 )
 RULE = json.dumps(row("mysql_query_rules", rule_id=10, comment="a")).encode()
-_LATIN1 = [RULE.replace(b'"a"', b'"\xe9"')]
-TEXTS = {Layer.MEMORY: _LATIN1, Layer.DISK: _LATIN1, Layer.RUNTIME: [RULE]}
+_LATIN1 = [b"[%s]" % RULE.replace(b'"a"', b'"\xe9"')]
+TEXTS = {Layer.MEMORY: _LATIN1, Layer.DISK: _LATIN1, Layer.RUNTIME: [b"[%s]" % RULE]}
 LINES = [*lines_of(HEADER, {"mysql_query_rules": TableLayers(RULES, {}, TEXTS)})]
 
 
