@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -84,14 +85,17 @@ class KeyedPlaces(Mapping[Key, RowPlace]):
         self._keys, self._places = keys, places
 
     @cached_property
-    def _positions(self) -> dict[Key, tuple[int, int]]:
-        """The list of places, and the position in it, by key."""
-        positions = ((n, m) for n, part in enumerate(self._places) for m in range(len(part)))
-        return dict(zip(self._keys, positions, strict=True))
+    def _positions(self) -> dict[Key, int]:
+        """The position of each key in all lists, one after the other."""
+        return dict(zip(self._keys, count()))
 
     def __getitem__(self, key: Key) -> RowPlace:
-        part, position = self._positions[key]
-        return self._places[part][position]
+        position = self._positions[key]
+        for places in self._places:
+            if position < len(places):
+                return places[position]
+            position -= len(places)
+        raise KeyError(key)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._positions)

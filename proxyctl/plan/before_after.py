@@ -13,7 +13,7 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
-from proxyctl.plan.diff import ServerDiff, TableDiff, staged
+from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import (
@@ -42,10 +42,10 @@ def before_after(
     for name, layout in current.look.layouts.items():
         plan = plans.get(name)
         running = plan.diffs[name].running if plan else current.at_runtime(name)
-        before = running or {}
+        before = {} if running is None else running
         if plan is None:
             before = fold_users(layout, before)
-        after = _after(plan, plan.diffs[name], before) if plan else before
+        after = _after(plan, plan.diffs[name]) if plan else before
         for side, rows in enumerate((before, after)):
             if layout.table.prefix is not None:
                 variables[side].update(variables_of(rows.values()))
@@ -91,27 +91,20 @@ def hostgroups_in_use(
         position = layout.index[column]
         before[name] = after[name] = hostgroups_in(rows.values(), position)
         if name in diffs and diffs[name].changes[Layer.RUNTIME]:
-            changed = _changed(diffs[name], diffs[name].running)
-            after[name] = hostgroups_in(changed.values(), position)
+            after[name] = hostgroups_in(diffs[name].coming.values(), position)
     return HostgroupsInUse(before, after)
 
 
-def _after(module: ModulePlan, diff: TableDiff, before: Rows) -> Rows:
-    """Return the rows of a table at RUNTIME after an apply; `before` itself if none changes.
+def _after(module: ModulePlan, diff: TableDiff) -> Rows:
+    """Return the rows of a table at RUNTIME after an apply; `running` itself if none changes.
 
     Servers are those of the last LOAD, where the monitor has them.
     """
     if not (isinstance(diff, ServerDiff) and diff.changes[Layer.RUNTIME]):
-        return _changed(diff, before)
+        return diff.coming
     image = module.images[-1] if module.images else {}
     loaded = runtime_image(diff.layout, image.get(diff.layout.name, diff.target))
     return cast("Rows", loaded)
-
-
-def _changed(diff: TableDiff, before: Rows) -> Rows:
-    """Return the rows with the changes of the files; `before` itself if there is none."""
-    changes = diff.changes[Layer.RUNTIME]
-    return staged(diff.layout, before, before, changes) if changes else before
 
 
 def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> PlaceFinder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import cast
 
@@ -22,7 +23,7 @@ from proxyctl.proxysql.load_image import is_copied, runtime_image, still_secret
 from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned, without_off
 from proxyctl.proxysql.topology import Node, Topologies, Topology
 from proxyctl.rows.desired import DesiredTable
-from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows
+from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,19 @@ class TableDiff:
         if self.layout.table.prefix is None:
             return {}
         return {(name,): self.disk[name,] for name in RESTART_ONLY if (name,) in self.disk}
+
+    @cached_property
+    def coming(self) -> Rows:
+        """RUNTIME after an apply, with the halves of users joined; `running` if nothing changes.
+
+        The monitor may place servers elsewhere.
+        """
+        changes = self.changes[Layer.RUNTIME]
+        if not changes:
+            return self.running
+        if changes is self.changes[Layer.MEMORY] and self.running is self.memory:
+            return self.target
+        return staged(self.layout, self.running, self.running, changes)
 
     def identity(self, key: Key) -> Key:
         """Return what the keys of the same row have in common, in every layer."""
@@ -283,6 +297,9 @@ def _file_differences(
     wanted = _wanted(desired, layer)
     if current == wanted:
         return []
+    if not current:
+        # In the order of the keys, like everything that is made of a first apply.
+        return [Difference(key, None, wanted[key]) for key in sorted_keys(wanted)]
     exact = list(differences(layout, current, wanted.items(), ignored=desired.keep_on_update))
     exact.extend(_removals(desired, current, wanted))
     return exact

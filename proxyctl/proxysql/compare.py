@@ -164,15 +164,20 @@ def fold_users(layout: Layout, rows: Rows) -> Rows:
         return rows
     backend, frontend = layout.index["backend"], layout.index["frontend"]
     folded: Rows = {}
+    joined: dict[Value, Row | None] = {}
     for key, row in rows.items():
-        if row[backend] == 1 and row[frontend] == 0:
-            half = rows.get((key[0], 0))
-            joined = _joined(layout, row, half) if half is not None else None
-            folded[key] = row if joined is None else joined
-        elif row[backend] == 0 and row[frontend] == 1:
-            other = rows.get((key[0], 1))
-            if other is None or other[frontend] != 0 or _joined(layout, other, row) is None:
+        name, halves = key[0], (row[backend], row[frontend])
+        if halves == (0, 1):
+            other = rows.get((name, 1))
+            if other is not None and other[frontend] == 0:
+                joined[name] = _joined(layout, other, row)
+            if joined.get(name) is None:
                 folded[key] = row
+        elif halves == (1, 0):
+            half = rows.get((name, 0))
+            if half is not None and name not in joined:
+                joined[name] = _joined(layout, row, half)
+            folded[key] = joined.get(name) or row
         else:
             folded[key] = row
     return folded

@@ -146,7 +146,7 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    for table, group in groupby(module.changes, key=attrgetter("table")):
+    for layout, group in groupby(module.changes, key=attrgetter("layout")):
         changes = _listed(group)
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
@@ -154,10 +154,10 @@ def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
             yield from _change_lines(plan, change, style, width)
             if change.remark:
                 yield from style.lines(change.remark, first=_BELOW, then=_BELOW)
-        added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
+        added = sum(n for key, n in module.tallies.items() if key[:2] == (layout.name, ADD))
         if added > MOST_ADDED:
             hidden = counted(added - MOST_ADDED, "more new row")
-            yield f"  + ... and {hidden} of {table} (--format json lists all)"
+            yield f"  + ... and {hidden} of {layout.name} (--format json lists all)"
 
 
 def _listed(changes: Iterable[Change]) -> list[Change]:
