@@ -14,7 +14,8 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import ask, joined, parse_rows, rows_text
+from proxyctl.instance.read import ask
+from proxyctl.instance.table_text import joined, parse_rows, rows_text
 from proxyctl.proxysql.compare import (
     NOT_PUBLISHED,
     Difference,

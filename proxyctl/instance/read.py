@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
@@ -17,7 +16,6 @@ from proxyctl.catalog import (
     Deviations,
     Layout,
     Table,
-    Value,
     Version,
     layout_of,
 )
@@ -32,19 +30,15 @@ from proxyctl.instance.lethal import (
     tables_with_mistyped_cells,
 )
 from proxyctl.instance.sockets import TABLE_LIMIT
+from proxyctl.instance.table_text import parse_rows
 from proxyctl.proxysql.cell_types import MistypedCells, as_read, as_text
 from proxyctl.proxysql.configuration import ConfigTable, Configuration, variables_of
 from proxyctl.rows.desired import DesiredTable
-from proxyctl.rows.row import DesiredRow, Key, Layer, Row, Rows
+from proxyctl.rows.row import DesiredRow, Key, Layer, Rows
 from proxyctl.rows.sql import Statement, literal, quoted_name, select_json, table_name
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""
-
-
-NO_ROWS: Mapping[Key, DesiredRow] = MappingProxyType({})
-NO_TABLES: Mapping[str, DesiredTable] = MappingProxyType({})
-"""No rows, and no tables, to share rows with."""
 
 
 def read_layouts(client: AdminClient) -> dict[str, Layout]:
@@ -130,14 +124,19 @@ class TableLayers:
         cls,
         layout: Layout,
         answers: Mapping[Layer, list[bytes]],
-        known: Mapping[Key, DesiredRow] = NO_ROWS,
+        desired: Mapping[Key, DesiredRow] | None = None,
     ) -> TableLayers:
-        """Return the table in these texts. `known`: as for `parse_rows`."""
+        """Return the table in these texts.
+
+        `desired`: a layer with equal rows has this object, not a copy of a large table.
+        """
         rows: dict[Layer, Rows] = {}
         texts: dict[Layer, list[bytes]] = {}
         for layer, text in answers.items():
             same = next((other for other in texts if texts[other] == text), None)
-            rows[layer] = parse_rows(layout, text, known) if same is None else rows[same]
+            rows[layer] = parse_rows(layout, text) if same is None else rows[same]
+            if same is None and rows[layer] == desired:
+                rows[layer] = cast("Rows", desired)
             texts[layer] = text if same is None else texts[same]
         return cls(layout, rows, texts)
 
@@ -175,7 +174,9 @@ class TableReader:
             self._sent = [(layout, layer) for layout in self._waiting.pop(0) for layer in Layer]
             self._answer = ask(self._client, self._sent)
 
-    def tables(self, desired: Mapping[str, DesiredTable] = NO_TABLES) -> dict[str, TableLayers]:
+    def tables(
+        self, desired: Mapping[str, DesiredTable] = MappingProxyType({})
+    ) -> dict[str, TableLayers]:
         """Return every table that `add` asked for, by name.
 
         `desired`: rows by table that it may hold. Raises: InstanceError.
@@ -193,8 +194,8 @@ class TableReader:
             }
             self._send_next()
             for name, layout in layouts.items():
-                known = desired[name].rows if name in desired else NO_ROWS
-                parsed = TableLayers.parsed(layout, answers.pop(name), known)
+                likely = desired[name].rows if name in desired else None
+                parsed = TableLayers.parsed(layout, answers.pop(name), likely)
                 self._found[name] = replace(parsed, mistyped=mistyped.get(name, ()))
             for request, count in zip(sent, answer.counts, strict=True):
                 rows = self._found[request[0].name].rows[request[1]]
@@ -372,67 +373,6 @@ def _by_table(
             chunks[int(number)].append(text)
             counts[int(number)] += int(count or 0)
     return chunks, counts
-
-
-def joined(chunks: Iterable[bytes]) -> bytes:
-    """Return the rows of JSON arrays as one text without brackets."""
-    return b",".join(chunk[1:-1] for chunk in chunks)
-
-
-def rows_text(rows: Iterable[Row]) -> bytes | None:
-    """Return the text that ProxySQL sends for these rows in this order, without brackets.
-
-    None if a cell is not UTF-8: then the text is not known. A layer with this text holds these
-    rows, since a text has one meaning. Another text proves nothing: it must be parsed. Source:
-    SQLite 3.43 and orjson escape the same characters in the same way.
-    """
-    import orjson
-
-    try:
-        return orjson.dumps(list(rows))[1:-1]
-    except orjson.JSONEncodeError:
-        return None
-
-
-def parse_rows(
-    layout: Layout, chunks: Iterable[bytes], known: Mapping[Key, DesiredRow] = NO_ROWS
-) -> Rows:
-    """Return the rows of JSON arrays, by key.
-
-    `known`: an equal row of these is returned as the same object: two copies of a large table
-    take twice the memory, and longer to compare.
-    """
-    rows: Rows = {}
-    keys_of = _keys_function(layout)
-    for chunk in chunks:
-        parsed = list(map(tuple, _loads(chunk)))
-        keys = list(keys_of(parsed))
-        if known:
-            alike = zip(map(known.get, keys), parsed, strict=True)
-            parsed = [row if other != row else cast("Row", other) for other, row in alike]
-        rows.update(zip(keys, parsed, strict=True))
-    return rows
-
-
-def _keys_function(layout: Layout) -> Callable[[list[Row]], Iterable[Key]]:
-    """Return a function from rows to their keys that runs no Python code per row."""
-    get = itemgetter(*layout.key_index)
-    if len(layout.key_index) == 1:
-        return lambda rows: zip(map(get, rows), strict=True)
-    return lambda rows: map(get, rows)
-
-
-def _loads(text: bytes) -> list[list[Value]]:
-    import orjson
-
-    try:
-        rows: list[list[Value]] = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # Text that is not UTF-8: keep its bytes as surrogate escapes.
-        import json
-
-        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-    return rows
 
 
 _LOCKED_FIX = (

@@ -10,7 +10,8 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
-from proxyctl.instance.read import ask, parse_rows, query_whole, read_layouts, read_rows
+from proxyctl.instance.read import ask, query_whole, read_layouts, read_rows
+from proxyctl.instance.table_text import parse_rows
 from proxyctl.nodes.model import Connections, MonitorCheck, NodeGroup, NodeReport, NodeRow, NodeView
 from proxyctl.proxysql.servers import Server, server_reader, stays_shunned
 from proxyctl.proxysql.topology import FAMILY_TABLES, Family, MonitorSettings, Node, Topology

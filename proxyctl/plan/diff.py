@@ -16,6 +16,7 @@ from proxyctl.proxysql.compare import (
     differences,
     differences_from_memory,
     fold_users,
+    same_rows,
     value_of,
 )
 from proxyctl.proxysql.compare_servers import ServersVerdict, compare_servers
@@ -149,7 +150,7 @@ def _diff_rows(
     folded = fold_users(layout, memory)
     in_memory = _file_differences(layout, desired, folded, Layer.MEMORY)
     target = staged(layout, memory, folded, in_memory) if in_memory else memory
-    if disk is memory or disk == memory:
+    if same_rows(disk, memory):
         saved, unsaved = folded, []
     else:
         saved = fold_users(layout, disk)
@@ -295,7 +296,7 @@ def _file_differences(
     if desired is None:
         return []
     wanted = _wanted(desired, layer)
-    if current == wanted:
+    if same_rows(current, wanted):
         return []
     if not current:
         # In the order of the keys, like everything that is made of a first apply.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout
+from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.destinations import DESTINATIONS, SERVERS, servers_of
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
@@ -24,6 +24,7 @@ from proxyctl.instance.read import (
 from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
+from proxyctl.proxysql.compare import same_rows
 from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.rows.desired import Desired
 from proxyctl.rows.row import Layer
@@ -31,7 +32,7 @@ from proxyctl.rows.row import Layer
 MOST_UNMANAGED_ROWS = 10_000
 """The most rows that a plan reads of a table which the files do not manage."""
 
-_LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES")
+_LARGE = ("MYSQL QUERY RULES", "PGSQL QUERY RULES", "MYSQL USERS", "PGSQL USERS")
 """Admin modules whose tables may take as long to read as the files take to compile."""
 
 
@@ -56,13 +57,15 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
 
 
 def begin_reading(client: AdminClient, look: InstanceInfo, likely: Iterable[str]) -> TableReader:
-    """Request the large tables early: ProxySQL reads them while the files are compiled."""
-    reading, names, layouts = TableReader(client), {*likely}, list[Layout]()
+    """Request the large tables early: ProxySQL reads them while the files are compiled.
+
+    One statement a module: the second is answered while the rows of the first are parsed.
+    """
+    reading, names = TableReader(client), {*likely}
     for module in _LARGE:
         tables = [table.name for table in ADMIN_MODULES[module].tables]
         if names.intersection(tables):
-            layouts += [look.layouts[name] for name in tables if name in look.layouts]
-    reading.add(layouts)
+            reading.add(look.layouts[name] for name in tables if name in look.layouts)
     return reading
 
 
@@ -130,7 +133,8 @@ def _may_move_shards(desired: Desired, tables: Mapping[str, TableLayers]) -> boo
     running = {name: tables[name] for name in (RULES, FAST_ROUTING) if name in tables}
     # Comparing whole tables takes a tenth of the time of looking at every comment.
     may_change = any(
-        name in desired.tables and table.rows[Layer.RUNTIME] != desired.tables[name].rows
+        name in desired.tables
+        and not same_rows(table.rows[Layer.RUNTIME], desired.tables[name].rows)
         for name, table in running.items()
     )
     return may_change and any(

@@ -31,6 +31,11 @@ class Difference(NamedTuple):
     columns: tuple[int, ...] = ()
 
 
+def same_rows(left: Mapping[Key, DesiredRow], right: Mapping[Key, DesiredRow]) -> bool:
+    """Return whether two mappings hold equal rows; one object does, however large."""
+    return left is right or left == right
+
+
 def differences(
     layout: Layout,
     current: Rows,
@@ -63,7 +68,7 @@ def differences_from_memory(
 
     Only variables that a statement can set are compared.
     """
-    if layer == memory:
+    if same_rows(layer, memory):
         return []
     differing_rows = list(differences(layout, layer, memory.items()))
     if layout.table.prefix is not None:

@@ -24,7 +24,8 @@ from typing import Any
 
 from proxyctl.catalog import TABLES, Value, parse_version
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.instance.read import TableLayers, joined
+from proxyctl.instance.read import TableLayers
+from proxyctl.instance.table_text import joined
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
 from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term

@@ -18,7 +18,8 @@ from proxyctl.apply.readback import (
 from proxyctl.catalog import Layout, Value
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.instance.read import ask, joined, rows_text
+from proxyctl.instance.read import ask
+from proxyctl.instance.table_text import joined, rows_text
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Layer, Rows
 from proxyctl.rows.sql import inserts
