@@ -25,8 +25,8 @@ from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.plan.change import Change, FieldChange
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal
-from proxyctl.routing import ClientQuery
 from proxyctl.routing.explain import ExplainedQuery
+from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.result import Route
 from proxyctl.rows.row import Layer
 from proxyctl.stats.top import Top, TopOptions, TopRow
@@ -136,7 +136,7 @@ def _types() -> Iterator[str]:
     for kind, listed in TYPES.items():
         yield f"### {kind.__name__}"
         yield ""
-        yield f"`from {_home(kind)} import {kind.__name__}`"
+        yield f"`from {kind.__module__} import {kind.__name__}`"
         yield ""
         yield _text(kind)
         yield ""
@@ -147,11 +147,6 @@ def _types() -> Iterator[str]:
             if isinstance(method, classmethod) and not name.startswith("_"):
                 called = f"{kind.__name__}.{name}"
                 yield from _called(getattr(kind, name), f"#### {called}", called)
-
-
-def _home(kind: type) -> str:
-    """Return the module to import a type from."""
-    return "proxyctl.routing" if kind is ClientQuery else kind.__module__
 
 
 def _attributes(kind: type) -> Iterator[tuple[str, str, str]]:

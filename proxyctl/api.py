@@ -31,9 +31,9 @@ if TYPE_CHECKING:  # a function imports what it needs: all of it takes half a se
     from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
     from proxyctl.proxysql.configuration import Configuration
-    from proxyctl.routing import ClientQuery
     from proxyctl.routing.dialect import Dialect
     from proxyctl.routing.explain import ExplainedQuery, Explainer
+    from proxyctl.routing.query import ClientQuery
     from proxyctl.stats.top import Top, TopOptions
 
 RowFormat = Literal["yaml", "sql", "cnf"]

@@ -21,7 +21,7 @@ from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
-from proxyctl.routing.tests import RoutingTest
+from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.rows.desired import Desired, DesiredTable, GuardAction, GuardLimits
 from proxyctl.rows.row import KEEP, Key, Rows, Where
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from proxyctl.lint.finding import Case, Cases, Finding
 from proxyctl.lint.subject import LintSubject
-from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import (
     BASIC,
     BEGIN,
@@ -23,6 +22,7 @@ from proxyctl.routing.probes import (
 )
 from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.result import HostgroupOrigin, Route
 from proxyctl.rows.desired import section_in
 from proxyctl.rows.row import Key, Secret
 

@@ -14,19 +14,19 @@ from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.proxysql.cells import normal_modifiers, number
 from proxyctl.proxysql.configuration import Configuration
 from proxyctl.proxysql.servers import Address, Server
-from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody
 from proxyctl.routing.criteria import Criteria, CriterionFlaw
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, RegexEngine
-from proxyctl.routing.router import router_of
+from proxyctl.routing.router import Router, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import (
     HostgroupServers,
     NamedRole,
     role_in_name,
 )
+from proxyctl.routing.tables import Frontend, RoutingVariables
 from proxyctl.rows.row import ColumnValues, Key, Row, Where
 
 T = TypeVar("T")

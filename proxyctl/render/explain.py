@@ -11,20 +11,19 @@ from proxyctl.errors import counted
 from proxyctl.proxysql.servers import Server
 from proxyctl.render.encode import Shape, document
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
-from proxyctl.routing import (
-    ClientQuery,
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
+from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import (
     FastRoutingUse,
     HostgroupOrigin,
     PossibleRoute,
     Reason,
     Route,
-    Stage,
     Step,
 )
-from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
-from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
 from proxyctl.routing.servers import Destination
-from proxyctl.routing.special import Reply
+from proxyctl.routing.special import Reply, Stage
 from proxyctl.rows.row import SENSITIVE, Secret
 from proxyctl.text import printable
 

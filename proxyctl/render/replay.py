@@ -12,7 +12,7 @@ from proxyctl.render.encode import INSTANCE, Shape, document
 from proxyctl.render.explain import SOURCES
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
-from proxyctl.routing import HostgroupOrigin
+from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
 from proxyctl.stats.replay.result import ChangedDigest, Flow, Replay

@@ -13,9 +13,10 @@ from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Explainer
+from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
-from proxyctl.routing.tests import Failure, RoutingTest, TestResult
+from proxyctl.routing.tests import Failure, TestResult
 from proxyctl.rows.row import ColumnValues, Where
 from proxyctl.text import printable
 

@@ -19,17 +19,10 @@ from proxyctl.proxysql.load_image import ignored_rows
 from proxyctl.routing.criteria import Criteria
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.firewall import FirewallVerdict, WhitelistRule
+from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.regex import RegexEngine
 from proxyctl.routing.regex.pattern import rewritten
-from proxyctl.routing.result import (
-    ClientQuery,
-    Explanation,
-    FastRoutingUse,
-    PossibleRoute,
-    Reason,
-    Route,
-    Step,
-)
+from proxyctl.routing.result import Explanation, FastRoutingUse, PossibleRoute, Reason, Route, Step
 from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from proxyctl.routing.query import ClientQuery, Digested
 from proxyctl.routing.regex import Broken
-from proxyctl.routing.result import ClientQuery, Digested
 from proxyctl.routing.walk import Walk
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.routing.result import ClientQuery, HostgroupOrigin, Route
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import HostgroupOrigin, Route
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey

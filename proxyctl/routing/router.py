@@ -13,12 +13,10 @@ from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
+from proxyctl.routing.query import ClientQuery, Digested, DigestOf
 from proxyctl.routing.regex import Patterns
 from proxyctl.routing.result import (
     NO_SETTINGS,
-    ClientQuery,
-    Digested,
-    DigestOf,
     Explanation,
     FastRoutingUse,
     HostgroupOrigin,

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from proxyctl.proxysql.cells import normal_digest
-from proxyctl.routing import ClientQuery
 from proxyctl.routing.explain import ExplainedQuery, Explainer
+from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
-from proxyctl.rows.row import Where
-
-
-@dataclass(frozen=True)
-class RoutingTest:
-    """One query of one session, and its expected route.
-
-    Shape: `expect` has only the keys that the file sets, with hostgroups as numbers. A value of
-    None expects that there is none (`rewritten: null`: no rule rewrites the query).
-    """
-
-    query: str
-    request: ClientQuery
-    expect: Mapping[str, Any]
-    where: Where
-    name: str | None = None
-
-    @property
-    def title(self) -> str:
-        """Its name, else its query."""
-        return self.name or self.query
 
 
 class Failure(NamedTuple):

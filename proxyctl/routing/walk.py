@@ -15,11 +15,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Value
+from proxyctl.routing.query import ClientQuery, Digested
 from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.result import (
     NO_SETTINGS,
-    ClientQuery,
-    Digested,
     FastRoutingUse,
     HostgroupOrigin,
     Loop,

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.routing import ClientQuery, Router
 from proxyctl.routing.digest import Digester
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.router import Router
 from tests.bench import data
 from tests.bench.measure import Line, best, run
 

@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.config.project import load_project
 from proxyctl.config.sources import Sources
-from proxyctl.routing.tests import RoutingTest
+from proxyctl.routing.routing_test import RoutingTest
 from tests.docs.pages import ROOT, page_id
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, ProxySQL, needed_binary

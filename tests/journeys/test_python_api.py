@@ -10,7 +10,7 @@ from proxyctl.errors import ConfigError, RefusedError, UsageError
 from proxyctl.instance.connect import Login
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.make import PlanOptions
-from proxyctl.routing import ClientQuery
+from proxyctl.routing.query import ClientQuery
 from tests.support.cli import Project
 from tests.support.servers import Instance
 

@@ -12,10 +12,10 @@ import pytest
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.configuration import ConfigTable, Configuration
-from proxyctl.routing import ClientQuery
 from proxyctl.routing.dialect import MYSQL
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
+from proxyctl.routing.query import ClientQuery
 from proxyctl.rows.row import Key
 from tests.support.build import layout, rows
 from tests.support.routing_rig import Rig

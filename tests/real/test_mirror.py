@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from proxyctl.catalog import Value
-from proxyctl.routing import ClientQuery
+from proxyctl.routing.query import ClientQuery
 from tests.support.routing_predicted import router_of
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client

@@ -22,12 +22,12 @@ import pytest
 from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.proxysql.configuration import ConfigTable, Configuration
-from proxyctl.routing import ClientQuery, Router
 from proxyctl.routing.criteria import Criteria, CriterionFlaw, Effect
 from proxyctl.routing.dialect import PGSQL
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.explain import Explainer
-from proxyctl.routing.router import router_of
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.router import Router, router_of
 from tests.support.mysql_servers import TcpServer
 from tests.support.packets import exactly
 from tests.support.routing_cases import rule, statement

@@ -22,7 +22,7 @@ import pytest
 
 from proxyctl.catalog.releases import PCRE2
 from proxyctl.lint.rules.px402_rewrites_quoted_text import _EVEN_QUOTES
-from proxyctl.routing import ClientQuery
+from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.regex import repeats_a_group
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of

@@ -14,7 +14,7 @@ from random import Random
 import pymysql
 import pytest
 
-from proxyctl.routing import ClientQuery
+from proxyctl.routing.query import ClientQuery
 from tests.support.routing_predicted import router_of
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client

@@ -7,18 +7,12 @@ from collections import Counter
 from dataclasses import replace
 
 from proxyctl.catalog import REFERENCE, Version
-from proxyctl.routing import (
-    ClientQuery,
-    Explanation,
-    FastRouting,
-    HostgroupOrigin,
-    Route,
-    Router,
-    RoutingVariables,
-    Stage,
-    frontends,
-)
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import Explanation, HostgroupOrigin, Route
+from proxyctl.routing.router import Router
+from proxyctl.routing.special import Stage
+from proxyctl.routing.tables import FastRouting, RoutingVariables, frontends
 from tests.support.build import layout, row
 from tests.support.routing_shapes import (
     ADDRESSES,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from proxyctl.routing import ClientQuery, Router
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.router import Router
 
 HOME, RULE = 1, 2
 

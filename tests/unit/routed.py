@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from proxyctl.routing import FastRouting, Frontend, Router
 from proxyctl.routing.digest import Digester
+from proxyctl.routing.router import Router
+from proxyctl.routing.tables import FastRouting, Frontend
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"

@@ -10,8 +10,8 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.configuration import ConfigTable, Configuration
-from proxyctl.routing import ClientQuery
 from proxyctl.routing.dialect import MYSQL
+from proxyctl.routing.query import ClientQuery
 from tests.support.build import layout, row
 from tests.support.parameters import some
 from tests.support.routing_cases import random_case

@@ -12,9 +12,10 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.digest import Digest, DigestOptions
-from proxyctl.routing.router import router_of
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import Route
+from proxyctl.routing.router import Router, router_of
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import (
     Comparison,

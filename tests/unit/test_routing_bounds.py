@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.routing import ClientQuery, RoutingVariables
+from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.regex import RegexEngine
+from proxyctl.routing.tables import RoutingVariables
 from tests.unit.routed import router
 
 

@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.catalog.releases import NEWEST_KNOWN
-from proxyctl.routing import (
-    ClientQuery,
-    FastRoutingUse,
-    Frontend,
-    HostgroupOrigin,
-    Reason,
-    RoutingVariables,
-    frontends,
-)
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import FastRoutingUse, HostgroupOrigin, Reason
+from proxyctl.routing.tables import Frontend, RoutingVariables, frontends
 from proxyctl.rows.row import Secret
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case

@@ -10,8 +10,9 @@ import pytest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import read_configuration
-from proxyctl.routing import ClientQuery, Route, Router
-from proxyctl.routing.router import ROUTING_TABLES, router_of
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import Route
+from proxyctl.routing.router import ROUTING_TABLES, Router, router_of
 from proxyctl.rows.row import Layer
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.sample_shop import CACHE, TRAFFIC, Traffic

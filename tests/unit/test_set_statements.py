@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import Version
-from proxyctl.routing import ClientQuery, RoutingVariables
+from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.special import Reply
+from proxyctl.routing.tables import RoutingVariables
 from tests.support.set_forms import (
     SET_FORMS,
     USE_FORMS,

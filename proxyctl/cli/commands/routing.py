@@ -23,9 +23,9 @@ from proxyctl.rows.row import Layer
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.proxysql.configuration import ConfigTable
-    from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import Explainer
-    from proxyctl.routing.tests import RoutingTest
+    from proxyctl.routing.query import ClientQuery
+    from proxyctl.routing.routing_test import RoutingTest
 
 _LINES_AT_ONCE = 1_000
 ExplainFormat = Literal["text", "json", "jsonl"]
@@ -146,8 +146,8 @@ def _requests(
 ) -> Iterator[ClientQuery]:
     """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
     from proxyctl.config.files import unreadable_file
-    from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import read_requests
+    from proxyctl.routing.query import ClientQuery
 
     if query is not None:
         text = os.fsencode(query)

@@ -16,8 +16,8 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import RowPlaces, default_row
 from proxyctl.config.validation import check_items
 from proxyctl.proxysql.cells import normal_digest
-from proxyctl.routing import ClientQuery
-from proxyctl.routing.tests import RoutingTest
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.rows.desired import DesiredTable
 from proxyctl.rows.row import Key
 

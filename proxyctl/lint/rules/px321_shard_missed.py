@@ -10,8 +10,8 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.sample_queries import Culprit, ShardQuery, culprit_of, queries_of_shards
 from proxyctl.lint.subject import LintSubject
-from proxyctl.routing import HostgroupOrigin
 from proxyctl.routing.dialect import MYSQL
+from proxyctl.routing.result import HostgroupOrigin
 
 
 @check("PX321", "shard-missed", Severity.ERROR)

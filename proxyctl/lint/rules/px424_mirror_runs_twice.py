@@ -9,10 +9,10 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import LintSubject
-from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
 from proxyctl.routing.reach import session_for
 from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.result import HostgroupOrigin, Route
 from proxyctl.routing.rule import Rule
 from proxyctl.rows.row import Secret
 

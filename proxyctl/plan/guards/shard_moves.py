@@ -17,10 +17,10 @@ from proxyctl.catalog import Layout
 from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.routing import HostgroupOrigin
 from proxyctl.routing.probes import read_of, writes_to
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables

@@ -16,13 +16,16 @@ from typing import NamedTuple
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
-from proxyctl.routing import ClientQuery, HostgroupOrigin, Route, Router, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Question, Rewriting, every_outcome
-from proxyctl.routing.router import router_of
+from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.result import HostgroupOrigin, Route
+from proxyctl.routing.router import Router, router_of
 from proxyctl.routing.set_statements import SetReading, read_set
 from proxyctl.routing.special import (
     LAST_INSERT_ID,
+    Special,
+    Stage,
     after_rules,
     before_rules,
     is_set,

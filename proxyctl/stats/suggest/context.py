@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, layout_of
 from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.routing import HostgroupOrigin
+from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.rows.row import ColumnValues, Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
