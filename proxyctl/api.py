@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # a function imports what it needs: all of it takes half a se
     from proxyctl.apply.request import ApplyRequest
     from proxyctl.apply.result import ApplyResult
     from proxyctl.catalog import Version
-    from proxyctl.config.desired import Project
-    from proxyctl.config.project import ConfigFiles, Instance
+    from proxyctl.config.files import ConfigFiles, Instance
+    from proxyctl.config.project import Project
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
     from proxyctl.instance.connect import Login
@@ -66,7 +66,7 @@ class Selection:
         """
         if not paths:
             return cls(login=login)
-        from proxyctl.config.project import ConfigFiles, Sources
+        from proxyctl.config.files import ConfigFiles, Sources
 
         files = ConfigFiles(Sources(paths, variables or {}))
         if instance is None:
@@ -138,7 +138,7 @@ class Selection:
         """
         if self.files is None:
             return configuration
-        from proxyctl.config.desired import places_in
+        from proxyctl.config.project import places_in
         from proxyctl.plan.secrets import hide_in_configuration
 
         configuration = replace(configuration, hostgroup_names=self.hostgroup_names())

@@ -9,7 +9,7 @@ from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.request import ApplyRequest, Reporter
 from proxyctl.apply.result import ApplyResult
 from proxyctl.catalog import ADMIN_MODULES
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,

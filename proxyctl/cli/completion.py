@@ -45,7 +45,7 @@ def module_names(_: typer.Context) -> Iterator[str]:
 @completion
 def instance_names(context: typer.Context) -> Iterator[str]:
     """Yield the instances of the files."""
-    from proxyctl.config.project import ConfigFiles
+    from proxyctl.config.files import ConfigFiles
 
     parsed = ConfigFiles(typed(FileOptions, context).sources())
     yield from (instance.name for instance in parsed.instances())
@@ -54,7 +54,7 @@ def instance_names(context: typer.Context) -> Iterator[str]:
 @completion
 def node_names(context: typer.Context) -> Iterator[str]:
     """Yield the servers of the files, with the port unless it is 3306."""
-    from proxyctl.config.project import load_project
+    from proxyctl.config.files import load_project
 
     project = load_project(typed(FileOptions, context).sources(), needs_secrets=False)
     servers = project.desired.tables.get("mysql_servers")

@@ -22,7 +22,7 @@ from proxyctl.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.api import Selection
-    from proxyctl.config.project import ConfigFiles, Instance
+    from proxyctl.config.files import ConfigFiles, Instance
     from proxyctl.config.sources import Fence
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
@@ -55,7 +55,7 @@ class SelectionOptions:
         Raises: UsageError; ConfigError for a mistake in files that describe the instance.
         """
         from proxyctl.api import Selection
-        from proxyctl.config.project import ConfigFiles
+        from proxyctl.config.files import ConfigFiles
 
         if self._files_decide:
             described, chosen = self._read()
@@ -69,7 +69,7 @@ class SelectionOptions:
         Raises: as `asks_instance` and `instance`.
         """
         from proxyctl.api import Selection
-        from proxyctl.config.project import ConfigFiles
+        from proxyctl.config.files import ConfigFiles
 
         if self.asks_instance(layer):
             return self.instance()
@@ -98,7 +98,7 @@ class SelectionOptions:
             return [self.target(files_are_optional=files_are_optional)]
         except ConfigError:
             if not files_are_optional:
-                from proxyctl.config.project import load_project
+                from proxyctl.config.files import load_project
 
                 load_project(self.files.sources())
             raise
@@ -113,7 +113,7 @@ class SelectionOptions:
 
     def has_files(self) -> bool:
         """Return whether -f names files, or the default file exists or may exist."""
-        from proxyctl.config.files import is_there
+        from proxyctl.config.documents import is_there
 
         return bool(self.files.file) or is_there(self.files.paths()[0])
 
@@ -121,7 +121,7 @@ class SelectionOptions:
         """Return the names that the files give to hostgroups; none without files."""
         if not self.has_files():
             return {}
-        from proxyctl.config.project import ConfigFiles
+        from proxyctl.config.files import ConfigFiles
 
         return ConfigFiles(self.files.sources()).hostgroup_names()
 
@@ -177,7 +177,7 @@ class SelectionOptions:
 
         Raises: UsageError; ConfigError for any mistake that hides a part of the files.
         """
-        from proxyctl.config.project import ConfigFiles
+        from proxyctl.config.files import ConfigFiles
 
         sources = self.files.sources()
         if files_are_optional and not (self._files_decide or self.has_files()):
@@ -200,7 +200,7 @@ class SelectionOptions:
 
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
         """Return all instances. Instances without `vars` share files, compiled once per version."""
-        from proxyctl.config.project import ConfigFiles
+        from proxyctl.config.files import ConfigFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
         from proxyctl.config.sources import Fence
         from proxyctl.fleet.targets import Target
@@ -261,7 +261,7 @@ def printed_instances(
     Raises: UsageError, ProxyctlError, ConfigError.
     """
     from proxyctl.config.child import printed_by
-    from proxyctl.config.project import instances_in
+    from proxyctl.config.files import instances_in
 
     try:
         words = shlex.split(command)

@@ -57,7 +57,7 @@ class FileOptions:
 
     def sources(self) -> Sources:
         """Return the files, with the variables for their templates. Raises: UsageError."""
-        from proxyctl.config.project import Sources
+        from proxyctl.config.files import Sources
 
         return Sources(
             paths=tuple(self.paths()),

@@ -17,7 +17,7 @@ from proxyctl.cli.output import ask_password, can_ask
 from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
-    from proxyctl.config.project import Instance
+    from proxyctl.config.files import Instance
     from proxyctl.instance.connect import Login
     from proxyctl.instance.tls import Authority
 
@@ -84,7 +84,7 @@ class Logins:
 
         The host in ~/.my.cnf is a MySQL server, not a ProxySQL admin interface.
         """
-        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.documents import unreadable_file
         from proxyctl.config.sources import UnreadableError, read_bytes
         from proxyctl.instance.connect import client_options
 
@@ -142,7 +142,7 @@ def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
 
 def password_from(path: str, option: str) -> str:
     """Return the password from the file that an option names. Raises: ProxyctlError."""
-    from proxyctl.config.files import unreadable_file
+    from proxyctl.config.documents import unreadable_file
     from proxyctl.config.sources import UnreadableError, read_bytes
 
     try:

@@ -1,172 +1,212 @@
-"""Finds the files, renders templates and parses YAML."""
+"""The entry: files -> `Project`. All mistakes in the files are raised at once."""
 
 from __future__ import annotations
 
-import os
+import json
+import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
-from proxyctl.config.sources import (
-    NOT_A_FILE,
-    Fence,
-    Sources,
-    UnreadableError,
-    is_special,
-    read_text,
-)
-from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
+from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
+from proxyctl.config.context import Compilation, named_version, split
+from proxyctl.config.documents import read_documents
+from proxyctl.config.env_references import is_reference
+from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.project import Project, compile_project
+from proxyctl.config.sections.hostgroups import compile_hostgroups
+from proxyctl.config.sections.instances import Instance, compile_instances
+from proxyctl.config.sections.lint import compile_lint
+from proxyctl.config.sources import ANYWHERE, Fence, Sources
+from proxyctl.config.yaml import read_yaml
+from proxyctl.errors import Mistake
 
-_CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
+if TYPE_CHECKING:
+    from proxyctl.lint.run import Ignore
 
-_IN_FOLDER = (".yaml", ".yml", ".j2")
-
-
-# All files ---------------------------------------------------------------------------------------
+__all__ = ["ConfigFiles", "Instance", "Sources", "load_project"]
 
 
-def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
-    """Return the files that `-f` names, each once; a folder gives its files in order of name.
+class ConfigFiles:
+    """The files, read and parsed once; compiled when the version of the instance is known.
 
-    Changes: mistakes.
+    Reading them raises nothing: `instances` and `project` raise the mistakes that concern them.
     """
-    files_by_path: dict[str, str] = {}
-    for given in paths:
-        path = os.path.normpath(given)
-        if not os.path.isdir(path):
-            files_by_path.setdefault(os.path.realpath(path), path)
-            continue
-        try:
-            listed = sorted(os.listdir(path))
-        except OSError as error:
-            mistakes.add(file_place(path), "", os_reason(error))
-            continue
-        names = (n for n in listed if n.endswith(_IN_FOLDER) and n[0] != ".")
-        files = [os.path.normpath(os.path.join(path, name)) for name in names]
-        # A dangling link counts: without the file that it meant, rows would be deleted.
-        files = [file for file in files if not os.path.isdir(file)]
-        for special in filter(is_special, files):
-            mistakes.add(file_place(special), "", NOT_A_FILE)
-        files = [file for file in files if not is_special(file)]
-        if not files:
-            mistakes.add(file_place(path), "", "no *.yaml, *.yml or *.j2 file in this folder")
-        for file in files:
-            files_by_path.setdefault(os.path.realpath(file), file)
-    return list(files_by_path.values())
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._by_vars = {_key(sources.instance_vars): self}
+        self._fence = Fence.around(sources)
+        self._mistakes = Mistakes()
+        documents = read_documents(sources, self._mistakes)
+        self._sections = split(documents, self._mistakes)
+        self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
+        self._guard = threading.Lock()
+
+    def with_vars(self, variables: Mapping[str, object]) -> ConfigFiles:
+        """Return the files as rendered with the `vars` of an instance; read once for equal vars."""
+        with _READING:
+            key = _key(variables)
+            if key not in self._by_vars:
+                parsed = ConfigFiles(replace(self._sources, instance_vars=variables))
+                parsed._by_vars = self._by_vars
+                self._by_vars[key] = parsed
+            return self._by_vars[key]
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """The names of the top-level sections."""
+        return frozenset(self._sections)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return the `instances` of the files, and compile nothing else.
+
+        Their `vars` feed the templates, so a template that needs them is ignored here.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Compilation(REFERENCE, self._fence)
+        instances = compile_instances(self._sections.get("instances", []), context)
+        context.mistakes.raise_if_any()
+        return instances
+
+    @property
+    def is_misread(self) -> bool:
+        """Whether a mistake hides a part of the files: `raise_if_misread` raises it."""
+        return len(self._mistakes) > 0
+
+    def raise_if_misread(self) -> None:
+        """Raise mistakes that hide a part of the files: a missing file, broken YAML or template.
+
+        That part may define an instance, so call this before a connection is opened.
+
+        Raises: ConfigError.
+        """
+        self._mistakes.copy().raise_if_any()
+
+    def ignores(self) -> tuple[Ignore, ...]:
+        """Return what the `lint` section of the files ignores, and compile nothing else.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Compilation(REFERENCE, self._fence)
+        ignored = compile_lint(self._sections.get("lint", []), context)
+        context.mistakes.raise_if_any()
+        return ignored
+
+    def hostgroup_names(self) -> Mapping[int, str]:
+        """Return the names of hostgroups by number, and compile nothing else.
+
+        For commands that only show names: a name with a mistake is left out.
+        """
+        return compile_hostgroups(self._sections.get("hostgroups", []), Compilation(REFERENCE))[0]
+
+    def referenced_variables(self) -> frozenset[str]:
+        """Return the names of variables that come from `env` or `file`; compile nothing else."""
+        return frozenset(
+            name
+            for part in self._sections.get("variables", [])
+            for name, value in part.value.items()
+            if is_reference(value) and "hex" not in value
+        )
+
+    @property
+    def version(self) -> Version | None:
+        """The ProxySQL that the files name with `proxysql_version`; None without it."""
+        return named_version(self._sections.get("proxysql_version", []), Mistakes())
+
+    def project(
+        self,
+        version: Version | None = None,
+        *,
+        takes_dead_rules: bool = False,
+        needs_secrets: bool = True,
+        deviations: Deviations = NO_DEVIATIONS,
+    ) -> Project:
+        """Return the project that the files define, in the layouts of `version`; compiled once.
+
+        `version`: by default the version that the files name, or the newest known if that is older.
+        `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
+        does not compile, an unreadable client_addr or digest; also such hosts, programs and
+        interfaces. `needs_secrets`: False accepts
+        secrets that are not available, as in a pull request. `deviations`: what the instance has
+        beyond its version.
+
+        Raises: ConfigError with all mistakes.
+        """
+        named = self.version or REFERENCE
+        chosen = version or min(named.stable, NEWEST_KNOWN)
+        question = (chosen, takes_dead_rules, needs_secrets, deviations)
+        with self._guard:
+            # Instances that are read at the same time share the result of the first.
+            if question not in self._projects:
+                context = Compilation(
+                    chosen,
+                    self._fence,
+                    needs_secrets,
+                    self._mistakes.copy(),
+                    takes_dead_rules=takes_dead_rules,
+                    deviations=deviations,
+                )
+                if version is None and chosen != named:
+                    context.warnings.append(
+                        f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
+                        f" {chosen}"
+                    )
+                project = compile_project(self._sections, context)
+                context.mistakes.raise_if_any()
+                self._projects[question] = project
+            return self._projects[question]
 
 
-def read_source(
-    path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
-) -> str | None:
-    """Return the text of a file, rendered if it is a template; None after a mistake.
+_READING = threading.Lock()
 
-    Changes: mistakes.
+
+def _key(variables: Mapping[str, object]) -> str:
+    return json.dumps(variables, sort_keys=True, default=repr)
+
+
+def load_project(
+    sources: Sources,
+    *,
+    version: Version | None = None,
+    takes_dead_rules: bool = False,
+    needs_secrets: bool = True,
+) -> Project:
+    """Return the project of the files, as `ConfigFiles.project` does. Raises: ConfigError."""
+    return ConfigFiles(sources).project(
+        version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
+    )
+
+
+def mistakes_in(
+    text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
+) -> list[Mistake]:
+    """Return the mistakes in the text of a file, for a ProxySQL of this version."""
+    context = Compilation(version, deviations=deviations)
+    document = read_yaml(text, "", context.mistakes)
+    sections = split([] if document is None else [document], context.mistakes)
+    compile_project(sections, context)
+    return context.mistakes.all()
+
+
+def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
+    """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
+
+    `name`: what mistakes call the text. `fence`: the folders of files that the text names; None
+    allows any. Raises: ConfigError.
     """
-    try:
-        source = read_text(path, fence=fence)
-    except UnreadableError as error:
-        fix = near_file(path, "name the files with -f, or start with `proxyctl init`") or error.fix
-        mistakes.add(error.where(path), "", error.message, fix)
-        return None
-    if not path.endswith(".j2"):
-        return source
-    from proxyctl.config.templates import render  # Jinja2 is slow to import
-
-    return render(source, path=path, variables=variables, fence=fence, mistakes=mistakes)
-
-
-def is_there(path: str) -> bool:
-    """Return whether a file exists, also as a dangling link or in an unreadable folder."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    return True
-
-
-def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
-    """Return `did you mean 'proxyctl.yaml'?` for a missing file; None for an existing one."""
-    if is_there(path):
-        return None
-    names: list[str] = []
-    with suppress(OSError):
-        names = os.listdir(os.path.dirname(path) or ".")
-    return did_you_mean(os.path.basename(path), names) or otherwise
-
-
-def unreadable_file(
-    path: str, reason: str, *, option: str = "", fix: str = _CHECK_PATH
-) -> ProxyctlError:
-    """Return the error for a file that an option or an argument names.
-
-    `fix`: the fix if no other file has a similar name.
-    """
-    return ProxyctlError(f"{option} {path}: {reason}".lstrip(), fix=near_file(path, fix))
-
-
-def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the variables of templates: var files in order, then the instance's, then `--var`.
-
-    Changes: mistakes.
-    """
-    variables: dict[str, Any] = {}
-    for name in sources.var_files:
-        path = os.path.normpath(name)
-        try:
-            text = read_text(path, fence=Fence.around(sources, name))
-        except UnreadableError as error:
-            where = error.where(path) if error.line else file_place(f"--var-file {path}")
-            mistakes.add(where, "", error.message, error.fix or near_file(path))
-            continue
-        document = read_yaml(text, path, mistakes)
-        root = document.root if document else None
-        if isinstance(root, YamlMap):
-            variables.update(without_marks(root))
-        elif document and root is not None and not isinstance(root, Unusable):
-            mistakes.add(document.where(()), "", "expected a mapping of names to values")
-    return {**variables, **sources.instance_vars, **sources.variables}
-
-
-def without_marks(value: Any) -> Any:  # noqa: ANN401 - any YAML value
-    """Return plain dicts and lists: a template must not see the marks."""
-    if isinstance(value, dict):
-        return {key: without_marks(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [without_marks(item) for item in value]
-    return value
-
-
-_NOT_YAML = {
-    ".cnf": ("a configuration file of ProxySQL", "proxyctl import {path} -o proxyctl.yaml"),
-    ".sql": ("SQL statements", "send them to ProxySQL's admin interface, then proxyctl export"),
-}
-"""ProxySQL configurations that -f may name by mistake. Shape: kind and fix, by suffix."""
-
-SAVED_PLAN = '{\n  "kind": "proxyctl plan"'
-"""The beginning of a file of `plan --out`."""
-
-
-def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
-    """Return every file, parsed. Changes: mistakes."""
-    documents = []
-    # A missing var file is a mistake even without a template.
-    variables = template_variables(sources, mistakes)
-    fence = Fence.around(sources)
-    for path in find_files(sources.paths, mistakes):
-        text = read_source(path, variables, fence, mistakes)
-        kind, fix = _NOT_YAML.get(Path(path).suffix, ("", ""))
-        if text is not None and text.startswith(SAVED_PLAN):
-            kind = "a saved plan"
-            fix = "`proxyctl show {path}` shows it, `proxyctl apply {path}` applies it"
-        if path.endswith(".j2"):
-            mistakes.mark_rendered(path)
-        if text is not None and kind:
-            mistakes.add(file_place(path), "", f"{kind}, not YAML", fix.format(path=path))
-        elif text is not None and (document := read_yaml(text, path, mistakes)):
-            documents.append(document)
-    return documents
+    context = Compilation(REFERENCE, fence or ANYWHERE)
+    first_character = text.lstrip()[:1]
+    section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(first_character, text)
+    document = read_yaml(section, name, context.mistakes)
+    sections = split([] if document is None else [document], context.mistakes)
+    for key in sections.keys() - {"instances", "version"}:
+        (part,) = sections[key]
+        message = "a command may print `instances` only"
+        context.mistakes.add(part.where(of_key=True), part.name, message)
+    context.mistakes.raise_if_any()
+    instances = compile_instances(sections.get("instances", []), context)
+    context.mistakes.raise_if_any()
+    return instances

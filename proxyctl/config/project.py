@@ -1,212 +1,179 @@
-"""The entry: files -> `Project`. All mistakes in the files are raised at once."""
+"""Sections -> `Project`: compiles every section, then joins and checks the tables."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
-from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
-from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
-from proxyctl.config.context import Compilation, named_version, split
-from proxyctl.config.desired import Project, compile_project
-from proxyctl.config.env_references import is_reference
-from proxyctl.config.files import read_documents
-from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.sections.hostgroups import compile_hostgroups
+from proxyctl.catalog import TABLES
+from proxyctl.config.checks import check_tables
+from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
+from proxyctl.config.row_files import compile_part
+from proxyctl.config.rows import SourceRows, field_place, join
+from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
-from proxyctl.config.sources import ANYWHERE, Fence, Sources
-from proxyctl.config.yaml import read_yaml
-from proxyctl.errors import Mistake
+from proxyctl.config.sections.manage import apply_manage
+from proxyctl.config.sections.routing import compile_routing_tests, keep_alive
+from proxyctl.config.sections.sharding import compile_shards
+from proxyctl.config.validation import check, missing_table
+from proxyctl.config.variables import compile_variables
+from proxyctl.proxysql.compare import fold_users
+from proxyctl.proxysql.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
+from proxyctl.routing.routing_test import RoutingTest
+from proxyctl.rows.desired import Desired, DesiredTable, GuardAction, GuardLimits
+from proxyctl.rows.row import KEEP, Key, Rows, Where
 
 if TYPE_CHECKING:
+    from proxyctl.config.models import Guards
     from proxyctl.lint.run import Ignore
 
-__all__ = ["ConfigFiles", "Instance", "Project", "Sources", "load_project"]
+Sections = dict[str, list[FileSection]]
+"""The sections of all files, by name."""
 
 
-class ConfigFiles:
-    """The files, read and parsed once; compiled when the version of the instance is known.
+@dataclass(frozen=True, eq=False)
+class Project:
+    """The files, parsed, validated and compiled. Compared by identity: they compile once."""
 
-    Reading them raises nothing: `instances` and `project` raise the mistakes that concern them.
-    """
-
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-        self._by_vars = {_key(sources.instance_vars): self}
-        self._fence = Fence.around(sources)
-        self._mistakes = Mistakes()
-        documents = read_documents(sources, self._mistakes)
-        self._sections = split(documents, self._mistakes)
-        self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
-        self._guard = threading.Lock()
-
-    def with_vars(self, variables: Mapping[str, object]) -> ConfigFiles:
-        """Return the files as rendered with the `vars` of an instance; read once for equal vars."""
-        with _READING:
-            key = _key(variables)
-            if key not in self._by_vars:
-                parsed = ConfigFiles(replace(self._sources, instance_vars=variables))
-                parsed._by_vars = self._by_vars
-                self._by_vars[key] = parsed
-            return self._by_vars[key]
+    desired: Desired
+    instances: tuple[Instance, ...] = ()
+    routing_tests: tuple[RoutingTest, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
+    reserved: tuple[range, ...] = ()
+    """The rule_ids that `sharding` sections keep for their rules."""
 
     @property
-    def sections(self) -> frozenset[str]:
-        """The names of the top-level sections."""
-        return frozenset(self._sections)
+    def configuration(self) -> Configuration:
+        """The configuration that MEMORY would hold after an apply to an empty instance.
 
-    def instances(self) -> tuple[Instance, ...]:
-        """Return the `instances` of the files, and compile nothing else.
-
-        Their `vars` feed the templates, so a template that needs them is ignored here.
-
-        Raises: ConfigError with the mistakes of the section.
+        A cell that the files leave to the instance has the column's default.
         """
-        context = Compilation(REFERENCE, self._fence)
-        instances = compile_instances(self._sections.get("instances", []), context)
-        context.mistakes.raise_if_any()
-        return instances
-
-    @property
-    def is_misread(self) -> bool:
-        """Whether a mistake hides a part of the files: `raise_if_misread` raises it."""
-        return len(self._mistakes) > 0
-
-    def raise_if_misread(self) -> None:
-        """Raise mistakes that hide a part of the files: a missing file, broken YAML or template.
-
-        That part may define an instance, so call this before a connection is opened.
-
-        Raises: ConfigError.
-        """
-        self._mistakes.copy().raise_if_any()
-
-    def ignores(self) -> tuple[Ignore, ...]:
-        """Return what the `lint` section of the files ignores, and compile nothing else.
-
-        Raises: ConfigError with the mistakes of the section.
-        """
-        context = Compilation(REFERENCE, self._fence)
-        ignored = compile_lint(self._sections.get("lint", []), context)
-        context.mistakes.raise_if_any()
-        return ignored
-
-    def hostgroup_names(self) -> Mapping[int, str]:
-        """Return the names of hostgroups by number, and compile nothing else.
-
-        For commands that only show names: a name with a mistake is left out.
-        """
-        return compile_hostgroups(self._sections.get("hostgroups", []), Compilation(REFERENCE))[0]
-
-    def referenced_variables(self) -> frozenset[str]:
-        """Return the names of variables that come from `env` or `file`; compile nothing else."""
-        return frozenset(
-            name
-            for part in self._sections.get("variables", [])
-            for name, value in part.value.items()
-            if is_reference(value) and "hex" not in value
-        )
-
-    @property
-    def version(self) -> Version | None:
-        """The ProxySQL that the files name with `proxysql_version`; None without it."""
-        return named_version(self._sections.get("proxysql_version", []), Mistakes())
-
-    def project(
-        self,
-        version: Version | None = None,
-        *,
-        takes_dead_rules: bool = False,
-        needs_secrets: bool = True,
-        deviations: Deviations = NO_DEVIATIONS,
-    ) -> Project:
-        """Return the project that the files define, in the layouts of `version`; compiled once.
-
-        `version`: by default the version that the files name, or the newest known if that is older.
-        `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
-        does not compile, an unreadable client_addr or digest; also such hosts, programs and
-        interfaces. `needs_secrets`: False accepts
-        secrets that are not available, as in a pull request. `deviations`: what the instance has
-        beyond its version.
-
-        Raises: ConfigError with all mistakes.
-        """
-        named = self.version or REFERENCE
-        chosen = version or min(named.stable, NEWEST_KNOWN)
-        question = (chosen, takes_dead_rules, needs_secrets, deviations)
-        with self._guard:
-            # Instances that are read at the same time share the result of the first.
-            if question not in self._projects:
-                context = Compilation(
-                    chosen,
-                    self._fence,
-                    needs_secrets,
-                    self._mistakes.copy(),
-                    takes_dead_rules=takes_dead_rules,
-                    deviations=deviations,
+        tables: dict[str, ConfigTable] = {}
+        variables: dict[str, str] = {}
+        for name, table in self.desired.tables.items():
+            columns = table.layout.columns
+            rows = {
+                key: tuple(
+                    column.default if cell is KEEP else cell
+                    for column, cell in zip(columns, row, strict=True)
                 )
-                if version is None and chosen != named:
-                    context.warnings.append(
-                        f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
-                        f" {chosen}"
-                    )
-                project = compile_project(self._sections, context)
-                context.mistakes.raise_if_any()
-                self._projects[question] = project
-            return self._projects[question]
+                for key, row in table.rows.items()
+            }
+            if table.layout.table.prefix is not None:
+                variables |= variables_of(rows.values())
+            else:
+                tables[name] = ConfigTable(table.layout, rows, is_whole=table.scope is None)
+
+        names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
+        return Configuration(self.desired.version, tables, variables, names, place)
 
 
-_READING = threading.Lock()
+def places_in(tables: Mapping[str, DesiredTable]) -> PlaceFinder:
+    """Return the function that finds the rows and columns of these tables in the files."""
+
+    def place(name: str, key: Key, column: str | None) -> Where | None:
+        table = tables.get(name)
+        if table is None or key not in table.where:
+            return None
+        return table.where[key] if column is None else field_place(table, key, column)[0]
+
+    return place
 
 
-def _key(variables: Mapping[str, object]) -> str:
-    return json.dumps(variables, sort_keys=True, default=repr)
+_NOTHING = (
+    "the files have no section of a table and no variable, so nothing is managed;"
+    " `proxyctl export -o FILE` writes what an instance holds, `proxyctl import` converts a"
+    " proxysql.cnf, `proxyctl init DIR` writes examples"
+)
 
 
-def load_project(
-    sources: Sources,
-    *,
-    version: Version | None = None,
-    takes_dead_rules: bool = False,
-    needs_secrets: bool = True,
-) -> Project:
-    """Return the project of the files, as `ConfigFiles.project` does. Raises: ConfigError."""
-    return ConfigFiles(sources).project(
-        version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
-    )
+def compile_project(sections: Sections, context: Compilation) -> Project:
+    """Return the project of the sections, in the layouts of the context's version.
 
-
-def mistakes_in(
-    text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
-) -> list[Mistake]:
-    """Return the mistakes in the text of a file, for a ProxySQL of this version."""
-    context = Compilation(version, deviations=deviations)
-    document = read_yaml(text, "", context.mistakes)
-    sections = split([] if document is None else [document], context.mistakes)
-    compile_project(sections, context)
-    return context.mistakes.all()
-
-
-def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
-    """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
-
-    `name`: what mistakes call the text. `fence`: the folders of files that the text names; None
-    allows any. Raises: ConfigError.
+    Mistakes are noted in the context; nothing is raised. Changes: context.
     """
-    context = Compilation(REFERENCE, fence or ANYWHERE)
-    first_character = text.lstrip()[:1]
-    section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(first_character, text)
-    document = read_yaml(section, name, context.mistakes)
-    sections = split([] if document is None else [document], context.mistakes)
-    for key in sections.keys() - {"instances", "version"}:
-        (part,) = sections[key]
-        message = "a command may print `instances` only"
-        context.mistakes.add(part.where(of_key=True), part.name, message)
-    context.mistakes.raise_if_any()
+    for part in sections.get("version", []):
+        check(part, context)
+    named_version(sections.get("proxysql_version", []), context.mistakes)
+    names, attributes = compile_hostgroups(sections.get("hostgroups", []), context)
     instances = compile_instances(sections.get("instances", []), context)
-    context.mistakes.raise_if_any()
-    return instances
+    tests = compile_routing_tests(sections.get("routing_tests", []), context)
+    ignores = compile_lint(sections.get("lint", []), context)
+    keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
+    tables, reserved = _tables(sections, attributes, context)
+    keep_alive(tables, context, is_wanted=keeps_alive)
+    if not tables:
+        context.warnings.append(_NOTHING)
+    desired = Desired(
+        tables=tables,
+        version=context.version,
+        hostgroup_names=names,
+        guards=_guards(sections, context),
+        warnings=tuple(context.warnings),
+        keeps_fast_routing_alive=keeps_alive,
+    )
+    return Project(desired, instances, tests, ignores, reserved)
+
+
+def _tables(
+    sections: Sections, attributes: SourceRows | None, context: Compilation
+) -> tuple[dict[str, DesiredTable], tuple[range, ...]]:
+    """Return all managed tables, checked, and the rule_ids that `sharding` keeps.
+
+    Changes: context.
+    """
+    rows: dict[str, list[SourceRows]] = {}
+    for part in (part for name in TABLE_SECTIONS for part in sections.get(name, [])):
+        if missing := missing_table(TABLES[part.name], context):
+            context.mistakes.add(part.where(of_key=True), part.name, missing)
+        else:
+            compiled = compile_part(part, context)
+            rows.setdefault(part.name, []).extend([compiled] if compiled else [])
+    clusters = compile_clusters(sections.get("pxc_clusters", []), context)
+    shards = compile_shards(sections.get("sharding", []), context)
+    for generated in (*clusters, *shards.rows, attributes):
+        if generated is not None:
+            rows.setdefault(generated.layout.name, []).append(generated)
+    tables = {
+        name: join(context.layouts[name], parts, context.mistakes) for name, parts in rows.items()
+    }
+    tables = apply_manage(tables, sections.get("manage", []), context)
+    variables = compile_variables(sections.get("variables", []), context)
+    check_tables(tables, variables, context)
+    shards.check_reserved(tables.get("mysql_query_rules"), context)
+    shards.check_digests(variables.get("mysql_variables"), context)
+    folded = {name: _folded_users(table) for name, table in tables.items()}
+    return {**folded, **variables}, tuple(shards.reserved.values())
+
+
+def _folded_users(table: DesiredTable) -> DesiredTable:
+    """Return the table, with two equal halves of a user as one row: ProxySQL reads them back so."""
+    rows = fold_users(table.layout, cast("Rows", table.rows))
+    if len(rows) == len(table.rows):
+        return table
+    return replace(table, rows=rows, where={key: table.where[key] for key in rows})
+
+
+def _guards(sections: Sections, context: Compilation) -> GuardLimits:
+    guards: Guards | None = _single(sections, "guards", None, context)
+    if guards is None:
+        return GuardLimits()
+    limit = guards.max_deletes
+    words = {**dict(guards), "max_deletes": limit.action}
+    actions = {name: GuardAction(word) for name, word in words.items()}
+    return GuardLimits(limit.percent, limit.above_rows, limit.rows, actions)
+
+
+def _single(sections: Sections, name: str, default: Any, context: Compilation) -> Any:  # noqa: ANN401
+    """Return the value of a section that may occur only once. Changes: context.mistakes."""
+    value = default
+    parts = sections.get(name, [])
+    for part in parts:
+        if part is not parts[0]:
+            message = f"duplicate section (first defined at {parts[0].where(of_key=True)})"
+            context.mistakes.add(part.where(of_key=True), name, message)
+        checked = check(part, context)
+        value = default if checked is None else checked
+    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.doctor import layers, release, servers, settings
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet

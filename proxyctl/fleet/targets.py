@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.instance.client import AdminClient

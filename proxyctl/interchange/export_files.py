@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import Version
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.interchange.content import (
     FileContent,
     add_variables,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout, Role
-from proxyctl.config.project import mistakes_in
+from proxyctl.config.files import mistakes_in
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
 from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables

@@ -9,8 +9,8 @@ from typing import cast
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
-from proxyctl.config.files import near_file
-from proxyctl.config.project import mistakes_in
+from proxyctl.config.documents import near_file
+from proxyctl.config.files import mistakes_in
 from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
 from proxyctl.config.yaml import read_foreign_yaml
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError, counted

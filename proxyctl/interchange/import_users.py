@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import REFERENCE, TABLES, Layout, Value, Version, layout_of
-from proxyctl.config.project import mistakes_in
+from proxyctl.config.files import mistakes_in
 from proxyctl.instance.backend import Account
 from proxyctl.instance.backend_accounts import BackendAccount, read_backend_users
 from proxyctl.interchange.content import FileContent, leave_out_administrators

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.errors import InstanceError, UsageError, counted
 from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
-from proxyctl.config.desired import places_in
+from proxyctl.config.project import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
 from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.plan import ModulePlan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from proxyctl.config.desired import Project
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
+from proxyctl.config.project import Project
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.before_after import before_after

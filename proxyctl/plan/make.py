@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.destinations import SERVERS
 from proxyctl.config.checks import mistakes_at_runtime
-from proxyctl.config.desired import Project
+from proxyctl.config.project import Project
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.before_after import before_after, hostgroups_in_use

@@ -41,7 +41,7 @@ class SavedPlan:
 
         Raises: ProxyctlError when the file is no saved plan, or has a newer format.
         """
-        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.documents import unreadable_file
         from proxyctl.config.sources import UnreadableError, read_bytes
 
         try:
@@ -111,7 +111,7 @@ _FIX = "make one with: proxyctl plan --out FILE; name configuration files with -
 
 def is_saved_plan(path: Path) -> bool:
     """Return whether the file begins as a saved plan does. Raises: OSError."""
-    from proxyctl.config.files import SAVED_PLAN
+    from proxyctl.config.documents import SAVED_PLAN
 
     with path.open("rb") as file:
         return file.read(len(SAVED_PLAN)) == SAVED_PLAN.encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.config.desired import Project
+from proxyctl.config.project import Project
 from proxyctl.errors import counted
 from proxyctl.render.encode import document
 

@@ -144,7 +144,7 @@ def _opened(path: Path, option: str = "") -> Iterator[IO[bytes]]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", fix=_FIX) from error
     except OSError as error:
-        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.documents import unreadable_file
 
         raise unreadable_file(str(path), os_reason(error), option=option, fix=_FIX) from error
 

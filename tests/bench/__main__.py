@@ -17,7 +17,7 @@ from pathlib import Path
 import yaml
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.rows.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
 from tests.bench.measure import Fastest, Line, Run, best, client, login, run

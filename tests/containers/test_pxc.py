@@ -9,7 +9,7 @@ from testcontainers.core.network import Network
 
 from proxyctl.apply.apply import apply_files
 from proxyctl.apply.request import ApplyRequest, Reporter
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.config.sources import Sources
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

@@ -11,7 +11,7 @@ import pytest
 
 from docs.conf import MENU
 from proxyctl.cli.app import build, commands_of
-from proxyctl.config.project import load_project
+from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, has_commands, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page

@@ -9,7 +9,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from proxyctl.config.project import load_project
+from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
 from proxyctl.routing.routing_test import RoutingTest
 from tests.docs.pages import ROOT, page_id

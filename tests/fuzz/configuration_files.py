@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from proxyctl.catalog import REFERENCE, TABLES, Version, parse_version
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError, ExitCode
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS

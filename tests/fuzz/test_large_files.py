@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import parse_version
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.golden.conftest import Recorded
 from tests.golden.test_plan import words

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.lint.check import chosen
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import LintSubject

@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.apply.apply import apply_files
 from proxyctl.apply.request import ApplyRequest
-from proxyctl.config.project import ConfigFiles, Sources
+from proxyctl.config.files import ConfigFiles, Sources
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.files import plan_files
@@ -82,7 +82,7 @@ def test_a_bug_shows_where_it_is_and_no_value(
         except ValueError as error:
             raise KeyError(SECRET) from error
 
-    monkeypatch.setattr("proxyctl.config.project.load_project", fail)
+    monkeypatch.setattr("proxyctl.config.files.load_project", fail)
     plain = proxyctl("validate", "--format", "json")
     assert (plain.code, plain.json["error"]["type"]) == (1, "InternalError")
     assert "a bug in proxyctl: KeyError at cli/commands/files.py:" in plain.err

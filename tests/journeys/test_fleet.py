@@ -14,7 +14,7 @@ from proxyctl.apply.apply import applied as reported
 from proxyctl.apply.request import ApplyRequest
 from proxyctl.apply.result import ApplyResult
 from proxyctl.cli.connect import printed_instances
-from proxyctl.config.project import ConfigFiles
+from proxyctl.config.files import ConfigFiles
 from proxyctl.config.sources import Sources
 from proxyctl.errors import ApplyError, ProxyctlError
 from proxyctl.fleet.rollout import RolloutRequest, roll_out

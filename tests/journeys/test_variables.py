@@ -15,7 +15,7 @@ import pytest
 from proxyctl.catalog import REFERENCE, TABLES, Variable, VariableKind, Version, layout_of
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM, KEYLOG, bounds
 from proxyctl.catalog.variables import NEVER_EMPTY, READ_ONLY, RESTART_ONLY, STEPS, VARIABLES
-from proxyctl.config.project import load_project
+from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
 from proxyctl.proxysql.compare import differences
 from proxyctl.proxysql.load_image import runtime_image

@@ -10,7 +10,7 @@ import pytest
 
 from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.request import Reporter
-from proxyctl.config.project import ConfigFiles, Sources
+from proxyctl.config.files import ConfigFiles, Sources
 from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

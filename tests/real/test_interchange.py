@@ -12,7 +12,7 @@ import pytest
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_writer import write_cnf
 from proxyctl.interchange.sql import write_script

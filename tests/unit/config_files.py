@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 
 

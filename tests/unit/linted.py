@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, parse_version
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.configuration import ConfigTable, Configuration

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from proxyctl.catalog import parse_version
+from proxyctl.config.files import Sources, load_project
 from proxyctl.config.json_schema import json_schema
-from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.fuzz.any_file import any_files
 

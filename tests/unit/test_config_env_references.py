@@ -1,7 +1,7 @@
 import pytest
 
 from proxyctl.config.env_references import resolve
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write
 

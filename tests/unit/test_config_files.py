@@ -3,9 +3,9 @@ import os
 import pytest
 
 from proxyctl.cli.app import run
-from proxyctl.config.files import find_files
+from proxyctl.config.documents import find_files
+from proxyctl.config.files import ConfigFiles, load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import ConfigFiles, load_project
 from proxyctl.config.sources import Fence, Sources, UnreadableError, read_text
 from proxyctl.errors import ConfigError, InstanceError
 

@@ -6,10 +6,10 @@ from jsonschema import Draft202012Validator
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.files import read_documents, without_marks
+from proxyctl.config.documents import read_documents, without_marks
+from proxyctl.config.files import Sources, load_project
 from proxyctl.config.json_schema import json_schema
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import Sources, load_project
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import ConfigError
 

@@ -1,8 +1,8 @@
 import pytest
 
-from proxyctl.config.files import read_source, template_variables
+from proxyctl.config.documents import read_source, template_variables
+from proxyctl.config.files import Sources, load_project
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import Sources, load_project
 from proxyctl.config.sources import ANYWHERE
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, write

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.project import Project, load_project
+from proxyctl.config.files import load_project
+from proxyctl.config.project import Project
 from proxyctl.config.sources import Sources
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.rows.row import KEEP

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
-from proxyctl.config.project import mistakes_in
+from proxyctl.config.files import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.interchange.content import FileContent, with_secrets
 from proxyctl.interchange.fold import from_runtime

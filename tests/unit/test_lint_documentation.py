@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import Version
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import LintSubject

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from proxyctl.catalog import REFERENCE, Value
-from proxyctl.config.project import Sources, load_project
+from proxyctl.config.files import Sources, load_project
 from proxyctl.config.sections.shard_names import split
 from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.guards.shard_moves import move_texts, names_in, refusals, warnings

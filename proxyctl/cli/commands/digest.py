@@ -201,7 +201,7 @@ def suggest(
 
 def _suggest_subject(selection: SelectionOptions, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
-    from proxyctl.config.project import ConfigFiles
+    from proxyctl.config.files import ConfigFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 

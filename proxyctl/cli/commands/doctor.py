@@ -11,7 +11,7 @@ from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption
 from proxyctl.cli.output import emit, progress, style
 
 if TYPE_CHECKING:
-    from proxyctl.config.project import ConfigFiles
+    from proxyctl.config.files import ConfigFiles
     from proxyctl.doctor.finding import Examination
     from proxyctl.instance.client import AdminClient
 

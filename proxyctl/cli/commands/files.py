@@ -68,7 +68,7 @@ def validate(
     files: FileOptions, proxysql_version: VersionOption = None, format: FormatOption = "text"
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
-    from proxyctl.config.project import load_project
+    from proxyctl.config.files import load_project
     from proxyctl.render.files import validated_json, validated_text
 
     project = load_project(files.sources(), version=proxysql_version)
@@ -86,7 +86,7 @@ def render(
     out: OutOption = None,
 ) -> int:
     """Write the rows that the files compile to."""
-    from proxyctl.config.project import ConfigFiles
+    from proxyctl.config.files import ConfigFiles
     from proxyctl.interchange.export_files import export_files
 
     check_out(out, secrets)

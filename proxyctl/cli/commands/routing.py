@@ -145,7 +145,7 @@ def _requests(
     query: str | None, session: SessionOptions, queries: str | None
 ) -> Iterator[ClientQuery]:
     """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
-    from proxyctl.config.files import unreadable_file
+    from proxyctl.config.documents import unreadable_file
     from proxyctl.routing.explain import read_requests
     from proxyctl.routing.query import ClientQuery
 
@@ -229,7 +229,7 @@ def _prepared(
     selection: SelectionOptions, version: Version | None
 ) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
-    from proxyctl.config.project import load_project
+    from proxyctl.config.files import load_project
     from proxyctl.plan.secrets import hide_in_configuration
     from proxyctl.routing.dialect import MYSQL
     from proxyctl.routing.explain import Explainer

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Compilation, FileSection
+from proxyctl.config.documents import near_file, without_marks
 from proxyctl.config.env_references import resolve
-from proxyctl.config.files import near_file, without_marks
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.desired import Project
+from proxyctl.config.project import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import UNUSED_IGNORE, Check, all_checks
 from proxyctl.lint.finding import Case, Finding, Severity

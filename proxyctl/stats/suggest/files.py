@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import REFERENCE, parse_version
-from proxyctl.config.project import ConfigFiles, Project
+from proxyctl.config.files import ConfigFiles
+from proxyctl.config.project import Project
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration, read_deviations, read_layouts
 from proxyctl.proxysql.configuration import Configuration
