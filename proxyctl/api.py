@@ -71,10 +71,10 @@ class Selection:
         files = ConfigFiles(Sources(paths, variables or {}))
         if instance is None:
             return cls(files, login)
-        by_name = {one.name: one for one in files.instances()}
+        by_name = {listed.name: listed for listed in files.instances()}
         if instance not in by_name:
-            listed = f"instances: {', '.join(by_name)}" if by_name else "the files list none"
-            raise UsageError(f"{instance}: no such instance in the files", fix=listed)
+            names = f"instances: {', '.join(by_name)}" if by_name else "the files list none"
+            raise UsageError(f"{instance}: no such instance in the files", fix=names)
         chosen = by_name[instance]
         return cls(files.with_vars(chosen.vars), login or login_of(chosen))
 
@@ -301,7 +301,11 @@ def lint(
     if selection.login is None:
         project = selection._project(version)
         configuration, ignores = project.configuration, project.ignores
-        plain = {one.name: one.where for one in project.instances if one.has_plain_password}
+        plain = {
+            instance.name: instance.where
+            for instance in project.instances
+            if instance.has_plain_password
+        }
     else:
         name = selection.login.name or selection.login.address
         if selection.files is not None:

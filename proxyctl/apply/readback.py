@@ -122,7 +122,9 @@ def _require_none(shortfalls: Sequence[Shortfall], layer: Layer) -> None:
         unlisted = len(shortfalls) - MOST_SHOWN
         shown = [shortfall.text() for shortfall in shortfalls[:MOST_SHOWN]]
         shown += [f"... and {unlisted} more"] if unlisted > 0 else []
-        is_refused = layer is Layer.RUNTIME and all(one.layout.table.prefix for one in shortfalls)
+        is_refused = layer is Layer.RUNTIME and all(
+            lacking.layout.table.prefix for lacking in shortfalls
+        )
         raise ReadBackError(
             f"{layer.name} does not hold what was written:",
             then=[f"  {line}" for line in shown],

@@ -306,7 +306,9 @@ _LOGS = {
 
 
 def _monitor_logs(client: AdminClient) -> tuple[MonitorLog, ...]:
-    rows = query_whole(client, " UNION ALL ".join(_newest(*one) for one in _LOGS.items()), width=6)
+    rows = query_whole(
+        client, " UNION ALL ".join(_newest(*item) for item in _LOGS.items()), width=6
+    )
     number = client.number
     return tuple(
         MonitorLog(

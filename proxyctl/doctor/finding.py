@@ -130,7 +130,7 @@ class Examination:
     @property
     def counts(self) -> Counter[Severity]:
         """The number of findings by severity."""
-        return Counter(one.severity for one in self.findings)
+        return Counter(finding.severity for finding in self.findings)
 
     @property
     def worst(self) -> Severity | None:

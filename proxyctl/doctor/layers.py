@@ -79,7 +79,7 @@ def _restart_pending(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _keys(differences: Iterable[Difference]) -> list[Key]:
-    return list(dict.fromkeys(one.key for one in differences))
+    return list(dict.fromkeys(difference.key for difference in differences))
 
 
 def _rows_text(diffs: Mapping[str, TableDiff], rows: Mapping[str, list[Key]]) -> str:

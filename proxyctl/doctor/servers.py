@@ -179,7 +179,7 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     overdue: the server has left the family, and its line stays for two hours.
     """
     wanted = [log for log in facts.monitor_logs if _failed_at(log) in names]
-    in_service = {one.node for one in facts.mysql.servers if not one.is_out_of_service}
+    in_service = {server.node for server in facts.mysql.servers if not server.is_out_of_service}
     succeeded: dict[Node, float] = {}
     for log in wanted:
         if log.error is None:

@@ -49,7 +49,7 @@ def as_applied(fleet: Fleet) -> Fleet:
         mixed = [*_mixed_versions(unit)]
         for member in (first, *(_follower(other, first.name) for other in others)):
             by_name[member.name] = replace(member, refusals=[*member.refusals, *mixed])
-    return replace(fleet, planned=[by_name.get(one.name, one) for one in fleet.planned])
+    return replace(fleet, planned=[by_name.get(planned.name, planned) for planned in fleet.planned])
 
 
 def _mixed_versions(unit: Sequence[Planned]) -> Iterator[Refusal]:

@@ -71,12 +71,12 @@ class Fleet:
     @property
     def in_sync(self) -> list[Planned]:
         """The instances that match the files."""
-        return [one for one in self.planned if one.is_in_sync]
+        return [planned for planned in self.planned if planned.is_in_sync]
 
     @property
     def differing(self) -> list[Planned]:
         """The instances that differ from the files."""
-        return [one for one in self.planned if not one.is_in_sync]
+        return [planned for planned in self.planned if not planned.is_in_sync]
 
     @property
     def alike(self) -> list[list[Planned]]:
@@ -100,10 +100,10 @@ class Fleet:
         `differences`: an instance that differs gives 2. `refusals`: an instance with refusals
         gives 3.
         """
-        codes = [one.error.exit_code for one in self.failed]
+        codes = [failure.error.exit_code for failure in self.failed]
         if differences and self.differing:
             codes.append(ExitCode.DIFFERENCES)
-        if refusals and any(one.refusals for one in self.planned):
+        if refusals and any(planned.refusals for planned in self.planned):
             codes.append(ExitCode.REFUSED)
         return worst(codes)
 
@@ -169,22 +169,22 @@ class Rollout:
     @property
     def has_work(self) -> bool:
         """Whether any instance had to change."""
-        return any(one.state is not State.IN_SYNC for one in self.rolled)
+        return any(result.state is not State.IN_SYNC for result in self.rolled)
 
     @property
     def has_changed(self) -> bool:
         """Whether any instance changed, or may have changed."""
         unchanged = (State.IN_SYNC, State.NOT_TOUCHED)
-        return any(one.state not in unchanged for one in self.rolled)
+        return any(result.state not in unchanged for result in self.rolled)
 
     @property
     def exit_code(self) -> ExitCode:
         """The worst code; 4 when some instances were applied and others were not."""
         if self.was_interrupted:
             return ExitCode.INTERRUPTED
-        codes = [one.exit_code for one in self.rolled]
-        codes += [one.error.exit_code for one in self.unread]
-        states = {one.state for one in self.rolled}
+        codes = [result.exit_code for result in self.rolled]
+        codes += [failure.error.exit_code for failure in self.unread]
+        states = {result.state for result in self.rolled}
         if State.APPLIED in states and (self.unread or states & {State.NOT_TOUCHED, State.FAILED}):
             codes.append(ExitCode.INCOMPLETE)
         return worst(codes)

@@ -208,7 +208,7 @@ class _Rollout:
     def _note_followers(self, unit: list[Target]) -> None:
         """Add a note to the other members of a cluster: the change may have reached them."""
         results = [self._results[target] for target in unit if target in self._results]
-        if not any(one.result or isinstance(one.error, ApplyError) for one in results):
+        if not any(result.result or isinstance(result.error, ApplyError) for result in results):
             return
         note = "it may have synchronised with a changed member of its cluster; run plan"
         for target in unit:

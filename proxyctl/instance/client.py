@@ -251,7 +251,7 @@ class AdminClient:
         elif _LOGGER.isEnabledFor(logging.DEBUG):
             # Any handler can write it: no part of a value begins a line, or is no UTF-8.
             _LOGGER.debug(
-                text, *(printable(one) if isinstance(one, str) else one for one in values)
+                text, *(printable(value) if isinstance(value, str) else value for value in values)
             )
 
     def _log_statement(self, statement: Statement) -> None:

@@ -58,7 +58,9 @@ def _handling() -> Iterator[_Handler]:
         yield _Handler()
         return
     handlers = {number: signal.getsignal(number) for number in _ENDS}
-    current = next((one for one in handlers.values() if isinstance(one, _Handler)), None)
+    current = next(
+        (current for current in handlers.values() if isinstance(current, _Handler)), None
+    )
     if current is not None:
         yield current
         return

@@ -74,7 +74,9 @@ def reject_rows_that_crash_proxysql(client: AdminClient, module: str) -> list[Ta
     for table in suspects:
         if table.name in LETHAL:
             _refuse_negative(client, table)
-    refuse_twins(client, [(layout_of(one, client.version), Layer.MEMORY) for one in suspects])
+    refuse_twins(
+        client, [(layout_of(suspect, client.version), Layer.MEMORY) for suspect in suspects]
+    )
     return suspects
 
 

@@ -138,7 +138,7 @@ class _Parser:
         self._text = text
         self._path = path
         self._offset = offset
-        self._lines = [found.end() for found in re.finditer("\n", text)]
+        self._lines = [newline.end() for newline in re.finditer("\n", text)]
         self._position = 0
         self._depth = 0
         self.place = (path, 1, 1)

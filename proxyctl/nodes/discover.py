@@ -74,7 +74,7 @@ def listed_members(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[fro
     permanently list fewer members than wsrep_cluster_size, which includes garbds. Source: seen on
     the second node of a three-node MariaDB cluster.
     """
-    of_cluster = [one for one in (seed, *answers) if _cluster_of(one) == _cluster_of(seed)]
+    of_cluster = [answer for answer in (seed, *answers) if _cluster_of(answer) == _cluster_of(seed)]
     lists = [answer.status.get("wsrep_incoming_addresses", "") for answer in of_cluster]
     nodes = frozenset(node for addresses in lists for node in members_in(addresses))
     garbds = max(map(_garbds_in, lists))
@@ -83,7 +83,7 @@ def listed_members(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[fro
 
 
 def _garbds_in(addresses: str) -> int:
-    return sum(not one.strip() for one in addresses.split(",")) if addresses else 0
+    return sum(not address.strip() for address in addresses.split(",")) if addresses else 0
 
 
 def _cluster_of(answer: NodeAnswer) -> tuple[str, str]:

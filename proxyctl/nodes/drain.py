@@ -102,10 +102,10 @@ def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
         image = drained_image(state, node)
         against = [] if request.force else [*objections(state, node, image)]
         if against:
-            ways = dict.fromkeys(one.fix for one in against)
+            ways = dict.fromkeys(reason.fix for reason in against)
             raise RefusedError(
                 f"{name}: not drained",
-                reasons=[one.reason for one in against],
+                reasons=[reason.reason for reason in against],
                 fix="; ".join([*ways, "or allow it with --force"]),
             )
         with servers.explain_disconnect(node):
@@ -210,7 +210,9 @@ class _LockedServers:
             raise RefusedError(
                 f"{self.client.address}: {_SERVERS.name} differs between MEMORY, RUNTIME and DISK;"
                 " a drain needs all three to agree",
-                reasons=[line for one in refusals for line in (one.message, *one.below())],
+                reasons=[
+                    line for refusal in refusals for line in (refusal.message, *refusal.below())
+                ],
             )
         if topology.families and not facts.monitor.is_on:
             raise RefusedError(

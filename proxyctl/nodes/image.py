@@ -76,7 +76,9 @@ class ServerState:
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
         """Return the nodes of a hostgroup that take new queries with these rows."""
         servers = map(self.read, rows.values())
-        return {one.node for one in servers if one.hostgroup == hostgroup and one.serves}
+        return {
+            server.node for server in servers if server.hostgroup == hostgroup and server.serves
+        }
 
     def placed(self, drained: Iterable[Node]) -> Rows:
         """Return the rows whose LOAD moves no node and leaves these nodes drained."""
@@ -144,7 +146,7 @@ def _heir(state: ServerState, family: Family, node: Node, image: Rows) -> Node |
 def _take_over(state: ServerState, family: Family, node: Node, image: Rows) -> None:
     """Make the node the writer if it is the heir and outranks the writer. Changes: `image`."""
     servers = map(state.read, image.values())
-    ranks = {one.node: one.rank for one in servers if one.hostgroup == family.writer}
+    ranks = {server.node: server.rank for server in servers if server.hostgroup == family.writer}
     writers = [*state.usable(image, family.writer)]
     is_next = len(writers) == 1 and _heir(state, family, writers[0], image) == node
     if is_next and ranks[node] > ranks[writers[0]]:
@@ -157,7 +159,7 @@ def _swap(state: ServerState, family: Family, writer: Node, heir: Node, image: R
 
     def hostgroups_of(node: Node) -> set[int]:
         servers = map(read, image.values())
-        return {one.hostgroup for one in servers if one.node == node} & family.hostgroups
+        return {server.hostgroup for server in servers if server.node == node} & family.hostgroups
 
     of_writer = hostgroups_of(writer)
     of_heir_only = hostgroups_of(heir) - of_writer
@@ -183,7 +185,7 @@ def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objectio
     """Yield the reasons not to load `image`, which drains the node."""
     servers = map(state.read, image.values())
     if state.has_peers and any(
-        one.node == node and one.status == "OFFLINE_SOFT" for one in servers
+        server.node == node and server.status == "OFFLINE_SOFT" for server in servers
     ):
         yield Objection(
             f"the other members of the ProxySQL Cluster take over that {node_text(node)} is"
@@ -220,7 +222,7 @@ def _writer_stays_alone(
         return
     servers = map(state.read, image.values())
     serving = family.hostgroups - {family.offline}
-    usable = {one.node for one in servers if one.hostgroup in serving and one.serves}
+    usable = {server.node for server in servers if server.hostgroup in serving and server.serves}
     if len(usable - {node}) < 2:
         yield Objection(
             f"hostgroup {family.reader} would have no usable server: its last other node becomes"
@@ -232,4 +234,4 @@ def _writer_stays_alone(
 def configured_out(state: ServerState, node: Node) -> bool:
     """Return whether the configuration itself keeps new connections from the node."""
     servers = [one for one in map(state.read, state.configured.values()) if one.node == node]
-    return bool(servers) and all(one.drained_by for one in servers)
+    return bool(servers) and all(server.drained_by for server in servers)

@@ -147,7 +147,10 @@ def _one_key_per_node(diff: ServerDiff, by_layer: list[list[Difference]]) -> lis
         return difference._replace(key=keys.setdefault(node, difference.key))
 
     return [
-        [renamed(one) for one in sorted(differences, key=lambda one: one.key not in diff.memory)]
+        [
+            renamed(difference)
+            for difference in sorted(differences, key=lambda at: at.key not in diff.memory)
+        ]
         for differences in by_layer
     ]
 

@@ -87,7 +87,7 @@ def inspect(
     tables = reading.tables(desired.tables)
     unmanaged = [layout for name, layout in layouts.items() if name not in tables]
     wanted = {*SERVING_TABLES} if _may_move_shards(desired, tables) else set()
-    counts = read_counts(client, (one for one in unmanaged if one.name not in wanted))
+    counts = read_counts(client, (layout for layout in unmanaged if layout.name not in wanted))
     counted = {name: count for name, count in counts.items() if count > MOST_UNMANAGED_ROWS}
     small = [layout for layout in unmanaged if layout.name not in counted]
     modules = {TABLES[name].admin_module for name in desired.tables}

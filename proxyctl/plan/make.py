@@ -119,8 +119,8 @@ def make(
             if options.discard_pending
             for found in pending_edits.discarded(module, edits)
         ],
-        left_alone=[text for one in diffs.values() for text in notes.left_alone(one)],
-        out_of_service=[text for one in diffs.values() for text in notes.out_of_service(one)],
+        left_alone=[text for diff in diffs.values() for text in notes.left_alone(diff)],
+        out_of_service=[text for diff in diffs.values() for text in notes.out_of_service(diff)],
         warnings=[
             *desired.warnings,
             *notes.left_by_interrupted_apply(modules, look.staged),
@@ -134,7 +134,7 @@ def make(
         known_findings=linted.known_findings,
         skipped_checks=linted.skipped,
         restart_required=[*notes.restart_required(modules)],
-        members=[one.name for one in current.membership.listed],
+        members=[member.name for member in current.membership.listed],
         saves=options.saves,
         topologies=topologies,
         hostgroup_names=names,
@@ -166,7 +166,7 @@ def _lint(
 
     is_large = _is_large(drafted.diffs, current)
     result = lint.lint_change(judged(), project, is_large=is_large)
-    if all(one.is_in_sync for one in drafted.modules):
+    if all(module.is_in_sync for module in drafted.modules):
         return _Lint(result.errors_in_files, skipped=result.skipped)
     dangers = tuple(lint.dangers(result.errors))
     return _Lint(result.introduced, len(result.known), result.skipped, dangers)
@@ -224,7 +224,9 @@ def select(desired: Desired, only: tuple[str, ...]) -> Desired:
     """
     tables: dict[str, DesiredTable] = {}
     for name in only:
-        named = {one: desired.tables[one] for one in _tables_of(name) if one in desired.tables}
+        named = {
+            table: desired.tables[table] for table in _tables_of(name) if table in desired.tables
+        }
         if not named:
             who = "the apply of that snapshot did" if desired.source is SNAPSHOT else "the files do"
             raise UsageError(f"--only {name}: {who} not manage it")
@@ -323,7 +325,7 @@ def _modules(
         names = [table.name for table in module.tables if table.name in layouts]
         managed = {name: diffs[name] for name in names if name in tables}
         is_of_rules = module.name == "MYSQL QUERY RULES" and bool(names)
-        reload = is_of_rules and any(one.changes_regex_engine for one in modules)
+        reload = is_of_rules and any(earlier.changes_regex_engine for earlier in modules)
         if not managed and not reload:
             continue
         if reload or not all(diff.is_in_sync for diff in managed.values()):

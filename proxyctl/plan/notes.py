@@ -392,7 +392,7 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
 def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iterator[str]:
     """Yield the members that never answered this member, if the changes travel."""
     membership = current.membership
-    if not any(one.load and membership.name_of(one.name) is not None for one in modules):
+    if not any(module.load and membership.name_of(module.name) is not None for module in modules):
         return
     for member in membership.listed:
         if not any(seen.is_known for seen in member.checksums.values()):

@@ -251,7 +251,7 @@ def _without_edits(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
     """
     layout = diff.layout
     folded = fold_users(layout, diff.memory)
-    unsaved = {one.key for one in diff.unsaved}
+    unsaved = {difference.key for difference in diff.unsaved}
     changes: list[Difference] = []
     for edit in edits:
         earlier, columns = edit.difference.current, edit.difference.columns

@@ -280,7 +280,7 @@ class Plan:
             [len(module.images) for module in self.modules],
             self.members,
             self.discarded,
-            [(one.finding, one.where) for one in self.findings],
+            [(finding.finding, finding.where) for finding in self.findings],
             self.known_findings,
             self.skipped_checks,
         ]
@@ -291,7 +291,7 @@ class Plan:
         for module in self.modules:
             yield [module.name, module.load, module.save, len(module.images)]
             yield from map(_change_content, module.changes)
-        yield [[one.code, one.message, *one.details] for one in self.refusals]
+        yield [[refusal.code, refusal.message, *refusal.details] for refusal in self.refusals]
         if self.shard_moves:
             yield ["shard_moves", *map(list, self.shard_moves)]
 

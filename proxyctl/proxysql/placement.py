@@ -119,7 +119,9 @@ def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
         and server._replace(status="ONLINE").serves
         and server.node in serving
     ]
-    return [one.node for one in sorted(candidates, key=attrgetter("rank"), reverse=True)]
+    return [
+        candidate.node for candidate in sorted(candidates, key=attrgetter("rank"), reverse=True)
+    ]
 
 
 def promote(
@@ -187,7 +189,7 @@ def _is_written(
     if family.is_galera:
         return bool(running)
     servers = (server_reader(layout)(row) for node in staying for row in running.get(node, ()))
-    return any(one.hostgroup == family.writer and not one.drained_by for one in servers)
+    return any(server.hostgroup == family.writer and not server.drained_by for server in servers)
 
 
 def _galera_status(family: Family, server: Server, staying: Iterable[Server]) -> str:

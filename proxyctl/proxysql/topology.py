@@ -181,7 +181,7 @@ class Topology:
     def placed_in(self, runtime: Topology) -> Topology:
         """Return the families whose nodes the monitor places now: same kind, same writer."""
         running = {family.identity for family in runtime.families}
-        return Topology(tuple(one for one in self.families if one.identity in running))
+        return Topology(tuple(family for family in self.families if family.identity in running))
 
     def with_families(self, other: Topology) -> Topology:
         """Return the families of both; for a hostgroup in two, that of `other`."""

@@ -36,7 +36,7 @@ def client_addr_of_nobody(text: str) -> Misfit | None:
     known = text.removesuffix("%")
     if known != text:
         beginnings = (_IPV4_BEGINNING, _IPV6_BEGINNING, _MIXED_BEGINNING)
-        is_possible = any(one.fullmatch(known) for one in beginnings)
+        is_possible = any(beginning.fullmatch(known) for beginning in beginnings)
         is_possible = is_possible or _UNIX_SOCKET.startswith(known)
         return None if is_possible else Misfit(_NOBODY, CLIENT_ADDR_FIX)
     if text in ("", _UNIX_SOCKET) or _IPV4.fullmatch(text):

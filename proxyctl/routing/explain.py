@@ -228,7 +228,9 @@ class Explainer:
         """Return the answer for a query."""
         route = self.guarded(request, self.router.evaluate(request))
         outcomes = self.router.outcomes(request) if route.drawn else (PossibleRoute(route, 1.0),)
-        judged = (one._replace(route=self.guarded(request, one.route)) for one in outcomes)
+        judged = (
+            outcome._replace(route=self.guarded(request, outcome.route)) for outcome in outcomes
+        )
         return ExplainedQuery(request, route, tuple(judged), self)
 
     def guarded(self, request: ClientQuery, route: Route) -> Route:

@@ -95,8 +95,8 @@ class Firewall:
         if not self.is_known:
             return FirewallVerdict(None, "the files leave its tables alone")
         addresses = self.addresses(username) if client_addr is None else {client_addr}
-        first, *others = (self._verdict(username, one, query) for one in sorted(addresses))
-        is_certain = all(one.is_blocked is first.is_blocked for one in others)
+        first, *others = (self._verdict(username, address, query) for address in sorted(addresses))
+        is_certain = all(other.is_blocked is first.is_blocked for other in others)
         return first if is_certain else FirewallVerdict(None, "--client-addr decides")
 
     def _verdict(

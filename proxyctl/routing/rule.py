@@ -119,7 +119,7 @@ class Rule:
     def is_for_some_queries(self) -> bool:
         """Whether the rule has any criterion, beside flagIN."""
         patterns = (self.match_digest, self.match_pattern, self.digest)
-        return self.is_for_some_sessions or any(one is not None for one in patterns)
+        return self.is_for_some_sessions or any(pattern is not None for pattern in patterns)
 
     def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""

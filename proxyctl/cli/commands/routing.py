@@ -170,7 +170,7 @@ def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:
     from proxyctl.render.explain import batch_line
 
     while batch := list(islice(requests, _LINES_AT_ONCE)):
-        write("".join(f"{batch_line(explainer.answer(one))}\n" for one in batch))
+        write("".join(f"{batch_line(explainer.answer(request))}\n" for request in batch))
 
 
 def run_tests(

@@ -89,7 +89,7 @@ def _deleted_rows(module: ModulePlan, diff: TableDiff) -> int:
     changes = module.changes
     if not any(change.action == DELETE for change in changes):
         return 0  # a first apply has many changes
-    changes = [one for one in changes if one.table == table]
+    changes = [change for change in changes if change.table == table]
     identity = diff.identity
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A deactivated row leaves RUNTIME, but is not deleted.

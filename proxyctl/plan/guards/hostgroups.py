@@ -105,8 +105,8 @@ class Servers:
     def filled_by(self, topology: Topology) -> frozenset[Value]:
         """Return the hostgroups that the monitor fills with loaded nodes of these families."""
         loaded = {server.hostgroup for server in self.loaded.values()}
-        filled = (one for one in topology.families if one.hostgroups & loaded)
-        return frozenset().union(*(one.hostgroups - {one.offline} for one in filled))
+        filled = (family for family in topology.families if family.hostgroups & loaded)
+        return frozenset().union(*(family.hostgroups - {family.offline} for family in filled))
 
     def _served(self, servers: Iterable[Server]) -> frozenset[Value]:
         """Return the hostgroups of these servers, and those into which the monitor moves them.
@@ -180,7 +180,7 @@ def _gaps(servers: Servers, needs: Needs, leaving: Family, coming: Family) -> It
         if now and not loaded:
             yield f"{needs.called(new)} would have no server"
         elif new == coming.writer and not loaded <= now:
-            names = (_first_names(sorted(one)) or "no server" for one in (loaded, now))
+            names = (_first_names(sorted(nodes)) or "no server" for nodes in (loaded, now))
             yield f"{needs.called(new)} would have {' instead of '.join(names)}"
 
 

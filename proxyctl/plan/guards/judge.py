@@ -35,7 +35,10 @@ def dangers(
 ) -> Iterator[Danger]:
     """Yield the dangers that all guards find. `judged`: RUNTIME before and after the apply."""
     changes = {
-        name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
+        name: found
+        for module in modules
+        for name in module.diffs
+        if (found := module.at_runtime(name))
     }
     yield from mistyped.dangers(modules, current.tables)
     yield from deletions(modules, desired.guards)
@@ -72,7 +75,7 @@ def dangers(
         is_on = current.look.facts.monitor.is_on
         yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
     if current.membership.has_peers:
-        loaded = [one.name for one in modules if one.images]
+        loaded = [module.name for module in modules if module.images]
         yield from members.dangers(loaded, current.membership)
         yield from members.drained_elsewhere(modules)
 

@@ -40,7 +40,7 @@ class LintResult:
     @property
     def errors(self) -> tuple[LocatedFinding, ...]:
         """The errors that the plan introduces."""
-        return tuple(one for one in self.introduced if one.severity is Severity.ERROR)
+        return tuple(located for located in self.introduced if located.severity is Severity.ERROR)
 
     @property
     def errors_in_files(self) -> tuple[LocatedFinding, ...]:
@@ -63,7 +63,7 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
     if is_large:
         after = _glance(change.after, project)
         before = after if change.before is change.after else _glance(change.before, project)
-        skipped = tuple(one.code for one in _checks() if not one.any_size)
+        skipped = tuple(check.code for check in _checks() if not check.any_size)
         subject = LintSubject(change.before)
     else:
         first, last = _LintInput.of(change.before, project), _LintInput.of(change.after, project)
@@ -73,10 +73,10 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
             return LintResult()
         subject = _subject(first)
     is_known = _Known(change, subject, before.findings)
-    findings = [one for one in after.findings if one.severity is not Severity.NOTE]
+    findings = [finding for finding in after.findings if finding.severity is not Severity.NOTE]
     by_verdict: dict[bool, list[LocatedFinding]] = {False: [], True: []}
-    for one in findings:
-        by_verdict[is_known(one)].append(one)
+    for finding in findings:
+        by_verdict[is_known(finding)].append(finding)
     return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
 
 
@@ -87,7 +87,9 @@ def _checks() -> list[Check]:
 def _glance(configuration: Configuration, project: Project) -> LintReport:
     """Return the report of the checks for any size. The rows are in no order."""
     return run(
-        LintSubject(configuration), [one for one in _checks() if one.any_size], project.ignores
+        LintSubject(configuration),
+        [check for check in _checks() if check.any_size],
+        project.ignores,
     )
 
 

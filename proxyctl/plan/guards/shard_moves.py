@@ -138,7 +138,7 @@ def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> 
     """Yield the warnings about moves that do not stop an apply."""
     is_shown = allowed or desired.guards.action(CODE) is GuardAction.WARN
     for is_new, advice in ((False, "move the data first"), (True, "move any existing data first")):
-        shown = (one for one in moves if (one.how == JOINS) is is_new and (is_new or is_shown))
+        shown = (move for move in moves if (move.how == JOINS) is is_new and (is_new or is_shown))
         for text in move_texts(shown, desired.hostgroup_names):
             yield f"{text}; {advice}"
 
@@ -262,7 +262,7 @@ def _of_fast_routing(finder: _MoveFinder) -> Iterator[_Move]:
         yield from found
         if found:
             for shard in shards:
-                yield from (one.of(shard) for one in found)
+                yield from (move.of(shard) for move in found)
 
 
 def _routes(fast: FastRouting) -> dict[_Name, object]:

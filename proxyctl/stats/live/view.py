@@ -342,7 +342,9 @@ class DigestMeter:
 
     def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
         """Return whether the counters were cleared: ProxySQL clears all digests at once."""
-        sums = [CounterPair(one.whole.entries, one.whole.count_star) for one in (last, look)]
+        sums = [
+            CounterPair(reading.whole.entries, reading.whole.count_star) for reading in (last, look)
+        ]
         if were_cleared(*sums):
             return True
         return any(
