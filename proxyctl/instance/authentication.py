@@ -84,12 +84,7 @@ def protected_connection() -> type[Connection[Any]]:
         ) -> None:
             self._needs_tls = needs_tls
             self._statement_s = statement_s
-            methods: dict[str, Callable[[Connection[Any]], Any]] = {
-                _CACHING: partial(_CachingSha2, trust),
-                **{method: partial(_Refused, method) for method in _GIVES_AWAY},
-                _ED25519: _Unknown,
-            }
-            super().__init__(auth_plugin_map=methods, defer_connect=True, **options)
+            super().__init__(auth_plugin_map=_methods(trust), defer_connect=True, **options)
 
         def _create_ssl_ctx(self, given: object) -> ssl.SSLContext:
             return given if isinstance(given, ssl.SSLContext) else unverified()
@@ -119,6 +114,15 @@ def protected_connection() -> type[Connection[Any]]:
                 self.server_version = f"8.0.0 ({self.server_version})"
 
     return ProtectedConnection
+
+
+def _methods(trust: Trust) -> dict[str, Callable[[Connection[Any]], Any]]:
+    """Return what answers each login method that PyMySQL may not answer by itself."""
+    return {
+        _CACHING: partial(_CachingSha2, trust),
+        **{method: partial(_Refused, method) for method in _GIVES_AWAY},
+        _ED25519: _Unknown,
+    }
 
 
 class _Refused:

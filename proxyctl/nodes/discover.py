@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.config.files import ConfigFiles
@@ -16,7 +17,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.interchange.yaml import quoted
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Family, MonitorSettings, Node, Topology
-from proxyctl.rows.row import DesiredRow, Key
+from proxyctl.rows.row import DesiredRow, Key, Rows, replace_cells
 
 PRIMARY = "Primary"
 """The wsrep_cluster_status of a node in the component that stays in service."""
@@ -199,10 +200,9 @@ def configured_nodes(client: AdminClient, parsed: ConfigFiles) -> dict[Family, t
     if servers is None or galera is None:
         return {}
     layouts = {"mysql_galera_hostgroups": galera.layout}
-    active = galera.layout.index["active"]
-    switched_on = [(*row[:active], 1, *row[active + 1 :]) for row in galera.rows.values()]
-    rows = {"mysql_galera_hostgroups": switched_on}
-    topology = Topology.of(layouts, rows, MonitorSettings())  # type: ignore[arg-type]
+    rows = cast("Rows", galera.rows).values()
+    switched_on = [replace_cells(galera.layout, row, active=1) for row in rows]
+    topology = Topology.of(layouts, {"mysql_galera_hostgroups": switched_on}, MonitorSettings())
     return nodes_by_family(servers.layout, servers.rows, topology)
 
 

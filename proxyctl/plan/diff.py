@@ -203,9 +203,6 @@ def _diff_servers(
     drained = drained_nodes(layout, runtime, memory, disk)
     shunned = stays_shunned(layout, runtime, memory, disk, topology)
 
-    def count(rows_of_layer: Rows) -> int:
-        return len(set(map(topology.identity, rows_of_layer)))
-
     def stored(layer_rows: Rows, layer: Layer) -> list[Difference]:
         if desired is not None and topologies.is_cluster_member and topology.families:
             return _stored_by_family(desired, layer_rows, topologies)
@@ -239,8 +236,8 @@ def _diff_servers(
         changes=changes,
         unpublished=published.differences,
         unsaved=differences_from_memory(layout, disk, memory),
-        memory_count=count(memory),
-        runtime_count=count(runtime),
+        memory_count=topology.count(memory),
+        runtime_count=topology.count(runtime),
         topology=topology,
         drained=drained,
         discovered=tuple(at_runtime.discovered),
@@ -249,8 +246,8 @@ def _diff_servers(
         unowned=_unowned(desired, memory),
         as_placed=tuple(
             layer
-            for layer, layer_rows in ((Layer.MEMORY, memory), (Layer.DISK, disk))
-            if changes[layer] and _is_as_placed(desired, layer_rows, topologies)
+            for layer in (Layer.MEMORY, Layer.DISK)
+            if changes[layer] and _is_as_placed(desired, rows[layer], topologies)
         ),
     )
 

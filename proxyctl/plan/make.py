@@ -30,6 +30,7 @@ from proxyctl.plan.pending_edits import Pending
 from proxyctl.plan.plan import (
     MOST_LINTED_ROWS,
     MOST_LINTED_RULES,
+    Discarded,
     ModulePlan,
     Plan,
     ShardMove,
@@ -94,9 +95,8 @@ def make(
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
     dangers = [*judge.dangers(modules, diffs, current, desired, topologies, judged)]
-    linted = _Lint()
-    if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
-        linted = _lint(project, drafted, current, judged)
+    lints = options.lints and limits.action(LINT) is not GuardAction.OFF
+    linted = _lint(project, drafted, current, judged) if project and lints else _Lint()
     moves = _shard_moves(modules, judged)
     pending = [*_pending(modules, current, options)]
     coming, names = topologies.coming, desired.hostgroup_names
@@ -113,12 +113,7 @@ def make(
             *guards.refusals([*dangers, *linted.dangers], limits, force=options.force),
             *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
         ],
-        discarded=[
-            found
-            for module, edits in pending
-            if options.discard_pending
-            for found in pending_edits.discarded(module, edits)
-        ],
+        discarded=[*_discarded(pending)] if options.discard_pending else [],
         left_alone=[text for diff in diffs.values() for text in notes.left_alone(diff)],
         out_of_service=[text for diff in diffs.values() for text in notes.out_of_service(diff)],
         warnings=[
@@ -346,6 +341,11 @@ def _pending(
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
             yield module, pending_edits.pending_edits(module, saves=options.saves)
+
+
+def _discarded(pending: Iterable[tuple[ModulePlan, list[Pending]]]) -> Iterator[Discarded]:
+    for module, edits in pending:
+        yield from pending_edits.discarded(module, edits)
 
 
 def _shard_moves(

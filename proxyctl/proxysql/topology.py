@@ -205,6 +205,10 @@ class Topology:
         family = self.by_hostgroup.get(key[0])
         return key if family is None else (family.kind, family.writer, *key[1:])
 
+    def count(self, keys: Iterable[Key]) -> int:
+        """Return the number of servers; a node of a family counts once."""
+        return len(set(map(self.identity, keys)))
+
 
 def _families(
     table: str, layout: Layout, rows: Iterable[Row], settings: MonitorSettings

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.api import RowFormat, SecretForm
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import password_from
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
     from proxyctl.interchange.write import WrittenFile
 
 
-RowFormat = Literal["yaml", "sql", "cnf"]
-Secrets = Literal["hash", "omit", "clear"]
 RowFormatOption = Annotated[RowFormat, choice(RowFormat)]
 SecretsOption = Annotated[
-    Secrets,
+    SecretForm,
     choice(
-        Secrets,
+        SecretForm,
         "--secrets",
         "Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
     ),
@@ -37,7 +36,7 @@ SecretsOption = Annotated[
 OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)]
 
 
-def check_out(out: str | None, secrets: Secrets) -> None:
+def check_out(out: str | None, secrets: SecretForm) -> None:
     """Refuse to write clear-text passwords to stdout, and to overwrite a file.
 
     Raises: UsageError, RefusedError, ProxyctlError.
@@ -51,7 +50,7 @@ def check_out(out: str | None, secrets: Secrets) -> None:
         check_new(Path(out))
 
 
-def write_rows(file: WrittenFile, secrets: Secrets, out: str | None) -> None:
+def write_rows(file: WrittenFile, secrets: SecretForm, out: str | None) -> None:
     """Write the text to the new file `out` or to stdout, and the warnings to stderr."""
     for warning in file.warnings:
         say(f"warning: {warning}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from proxyctl.cli.completion import check_names
 from proxyctl.cli.connect import SelectionOptions
@@ -12,6 +13,9 @@ from proxyctl.cli.options import LayerOption, VersionOption
 from proxyctl.cli.output import emit, style, write
 from proxyctl.errors import ConfigError, ExitCode, UsageError
 from proxyctl.rows.row import Layer
+
+if TYPE_CHECKING:
+    from proxyctl.lint.check import Check
 
 LintFormat = Literal["text", "json", "sarif", "github"]
 
@@ -42,38 +46,16 @@ def lint(
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
     from proxyctl import api
-    from proxyctl.catalog.releases import version_numbers
-    from proxyctl.config.mistakes import did_you_mean
-    from proxyctl.lint.check import UnknownCode, chosen
-    from proxyctl.render.lint import (
-        CHECKS,
-        LINT,
-        check_text,
-        checks_text,
-        lint_github,
-        lint_text,
-    )
+    from proxyctl.render.lint import LINT, check_text, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif
 
-    try:
-        checks = chosen([explain] if explain is not None else select or (), ignore or ())
-    except UnknownCode as unknown:
-        raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
+    checks = _checks([explain] if explain is not None else select or (), ignore or ())
     if explain is not None:
         write("\n".join(map(check_text, checks)))
         return ExitCode.DONE
     if list_:
-        if format not in ("text", "json"):
-            raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
-        emit(
-            format,
-            text=lambda: checks_text(checks, style()),
-            json=lambda: CHECKS.document(checks),
-        )
-        return ExitCode.DONE
-    for backend in backend_version or ():
-        if version_numbers(backend) is None:
-            raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
+        return _list_checks(checks, format)
+    _check_versions(backend_version or ())
     examined = selection.examined(layer)
     try:
         report = api.lint(
@@ -96,6 +78,40 @@ def lint(
     )
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
+
+
+def _checks(select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
+    """Return the selected checks without the ignored ones. Raises: UsageError."""
+    from proxyctl.config.mistakes import did_you_mean
+    from proxyctl.lint.check import UnknownCode, chosen
+
+    try:
+        return chosen(select, ignore)
+    except UnknownCode as unknown:
+        raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
+
+
+def _list_checks(checks: Sequence[Check], format: LintFormat) -> int:
+    """Write what each check finds. Raises: UsageError."""
+    from proxyctl.render.lint import CHECKS, checks_text
+
+    if format not in ("text", "json"):
+        raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
+    emit(
+        format,
+        text=lambda: checks_text(checks, style()),
+        json=lambda: CHECKS.document(checks),
+    )
+    return ExitCode.DONE
+
+
+def _check_versions(versions: Sequence[str]) -> None:
+    """Refuse what is no version of a server. Raises: UsageError."""
+    from proxyctl.catalog.releases import version_numbers
+
+    for version in versions:
+        if version_numbers(version) is None:
+            raise UsageError(f"--backend-version {version!r} is no version", fix="such as 8.0.36")
 
 
 def _mistakes(error: ConfigError, format: LintFormat) -> str:
