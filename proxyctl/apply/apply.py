@@ -20,8 +20,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_members
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import plan_and_current
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import Plan, raise_refusals
 from proxyctl.rows.sql import Statement
 from proxyctl.snapshots.folder import keep

@@ -12,8 +12,8 @@ from typing import NamedTuple, cast
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.project import places_in
-from proxyctl.plan.current import InstanceState, hostgroups_in
 from proxyctl.plan.diff import ServerDiff, TableDiff
+from proxyctl.plan.instance_state import InstanceState, hostgroups_in
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import (
@@ -39,7 +39,7 @@ def before_after(
     plans = {name: module for module in modules for name in module.diffs}
     tables: tuple[dict[str, ConfigTable], dict[str, ConfigTable]] = {}, {}
     variables: tuple[dict[str, str], dict[str, str]] = {}, {}
-    for name, layout in current.look.layouts.items():
+    for name, layout in current.info.layouts.items():
         plan = plans.get(name)
         running = plan.diffs[name].running if plan else current.at_runtime(name)
         before = {} if running is None else running
@@ -51,7 +51,7 @@ def before_after(
                 variables[side].update(variables_of(rows.values()))
             else:
                 tables[side][name] = ConfigTable(layout, rows, is_whole=running is not None)
-    names, version = desired.hostgroup_names, current.look.version
+    names, version = desired.hostgroup_names, current.info.version
     place, lacks = _places(desired, plans), desired.source.lacks if desired.source is FILES else ""
     first, second = (
         Configuration(version, held, values, names, place, lacks)
@@ -84,7 +84,7 @@ def hostgroups_in_use(
     """
     before, after = {}, {}
     for name, column in destinations_of(servers).items():
-        layout, rows = current.look.layouts.get(name), current.at_runtime(name)
+        layout, rows = current.info.layouts.get(name), current.at_runtime(name)
         before[name] = after[name] = current.destinations.get(name, frozenset())
         if layout is None or rows is None:
             continue

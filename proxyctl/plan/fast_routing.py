@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.config.sections.routing import with_never_matching
-from proxyctl.plan.current import InstanceState
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.rows.desired import DesiredTable
 from proxyctl.rows.row import Layer
 

@@ -10,8 +10,8 @@ from proxyctl.config.project import Project
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.before_after import before_after
-from proxyctl.plan.current import InstanceState
-from proxyctl.plan.inspect import begin_reading, inspect, look_at
+from proxyctl.plan.inspect import begin_reading, inspect, read_info
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select
 from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.proxysql.configuration import BeforeAfter
@@ -39,7 +39,7 @@ def plan_and_current(
 ) -> tuple[Plan, InstanceState]:
     """Return the plan, and the state that it was made from.
 
-    `taken_over`: see `look_at`. Raises: as `plan_files`.
+    `taken_over`: see `read_info`. Raises: as `plan_files`.
     """
     desired, current, project = _inspected(client, files, options, taken_over=taken_over)
     return planned(desired, current, options, project), current
@@ -78,13 +78,13 @@ def _inspected(
     takes_dead_rules: bool = False,
 ) -> tuple[Desired, InstanceState, Project]:
     """Compile the files for the instance, and inspect it."""
-    look = look_at(client, taken_over)
-    reading = begin_reading(client, look, () if options.only else files.sections)
+    info = read_info(client, taken_over)
+    reading = begin_reading(client, info, () if options.only else files.sections)
     project = files.project(
-        look.version, takes_dead_rules=takes_dead_rules, deviations=look.deviations
+        info.version, takes_dead_rules=takes_dead_rules, deviations=info.deviations
     )
     desired = select(project.desired, options.only)
-    current = inspect(client, desired, look, reading, routing=routing)
+    current = inspect(client, desired, info, reading, routing=routing)
     return desired, current, project
 
 

@@ -21,8 +21,8 @@ from proxyctl.instance.read import (
     read_layer,
     read_layouts,
 )
-from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
+from proxyctl.plan.instance_state import Access, InstanceInfo, InstanceState
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.proxysql.compare import same_rows
 from proxyctl.routing.router import SERVING_TABLES
@@ -36,7 +36,7 @@ _LARGE = ("MYSQL QUERY RULES", "PGSQL QUERY RULES", "MYSQL USERS", "PGSQL USERS"
 """Admin modules whose tables may take as long to read as the files take to compile."""
 
 
-def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> InstanceInfo:
+def read_info(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> InstanceInfo:
     """Return the facts of an instance that are read before its rows.
 
     `taken_over`: for an apply, which holds the lock: the modules that an interrupted apply
@@ -56,7 +56,7 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
     )
 
 
-def begin_reading(client: AdminClient, look: InstanceInfo, likely: Iterable[str]) -> TableReader:
+def begin_reading(client: AdminClient, info: InstanceInfo, likely: Iterable[str]) -> TableReader:
     """Request the large tables early: ProxySQL reads them while the files are compiled.
 
     One statement a module: the second is answered while the rows of the first are parsed.
@@ -65,14 +65,14 @@ def begin_reading(client: AdminClient, look: InstanceInfo, likely: Iterable[str]
     for module in _LARGE:
         tables = [table.name for table in ADMIN_MODULES[module].tables]
         if names.intersection(tables):
-            reading.add(look.layouts[name] for name in tables if name in look.layouts)
+            reading.add(info.layouts[name] for name in tables if name in info.layouts)
     return reading
 
 
 def inspect(
     client: AdminClient,
     desired: Desired,
-    look: InstanceInfo,
+    info: InstanceInfo,
     reading: TableReader | None = None,
     *,
     routing: bool = False,
@@ -82,7 +82,7 @@ def inspect(
     `reading`: the tables that were requested early. `routing`: also read all tables that decide
     where queries go. Raises: InstanceError.
     """
-    reading, layouts = reading or TableReader(client), look.layouts
+    reading, layouts = reading or TableReader(client), info.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
     tables = reading.tables(desired.tables)
     unmanaged = [layout for name, layout in layouts.items() if name not in tables]
@@ -97,7 +97,7 @@ def inspect(
         if name in counted and TABLES[servers_of(name)].admin_module in modules
     }
     return InstanceState(
-        look,
+        info,
         tables,
         unmanaged=read_layer(client, small, Layer.RUNTIME),
         counted=counted,
@@ -107,7 +107,7 @@ def inspect(
             for name in SERVERS
             if _servers_leave(name, desired, tables)
         },
-        membership=read_membership(client) if look.facts.is_cluster_member else Membership(),
+        membership=read_membership(client) if info.facts.is_cluster_member else Membership(),
     )
 
 

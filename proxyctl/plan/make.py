@@ -22,10 +22,10 @@ from proxyctl.config.project import Project
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.before_after import before_after, hostgroups_in_use
-from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.fast_routing import kept_alive
 from proxyctl.plan.guards import judge, shard_moves
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.pending_edits import Pending
 from proxyctl.plan.plan import (
     MOST_LINTED_ROWS,
@@ -87,10 +87,10 @@ def make(
     `project`: the files that the rows come from; None for a snapshot. Raises: ConfigError when the
     files do not fit this instance.
     """
-    look, limits = current.look, desired.guards
+    info, limits = current.info, desired.guards
     drafted = _draft(desired, current)
     diffs, modules, topologies = drafted
-    unfit = [*mistakes.in_diffs(diffs, look.version_text)]
+    unfit = [*mistakes.in_diffs(diffs, info.version_text)]
     if unfit:
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
@@ -102,9 +102,9 @@ def make(
     coming, names = topologies.coming, desired.hostgroup_names
     modules = [notes.with_remarks(module, coming, names) for module in modules]
     return Plan(
-        name=look.name,
-        address=look.address,
-        version=look.version_text,
+        name=info.name,
+        address=info.address,
+        version=info.version_text,
         modules=modules,
         refusals=[
             *pending_edits.refusals(
@@ -118,7 +118,7 @@ def make(
         out_of_service=[text for diff in diffs.values() for text in notes.out_of_service(diff)],
         warnings=[
             *desired.warnings,
-            *notes.left_by_interrupted_apply(modules, look.staged),
+            *notes.left_by_interrupted_apply(modules, info.staged),
             *guards.warnings(dangers, limits, force=options.force),
             *_not_refused(linted, limits),
             *notes.not_read(modules, current),
@@ -183,7 +183,7 @@ def _is_large(diffs: Mapping[str, TableDiff], current: InstanceState) -> bool:
             len(current.at_runtime(name) or ()),
             len(diffs[name].target) if name in diffs else 0,
         )
-        for name, layout in current.look.layouts.items()
+        for name, layout in current.info.layouts.items()
         if layout.table.prefix is None
     }
     rules = sum(counts.get(name, 0) for name in ("mysql_query_rules", "pgsql_query_rules"))
@@ -257,13 +257,13 @@ def _fitted(
     desired: Desired, current: InstanceState, *, takes_dead_rules: bool = False
 ) -> dict[str, DesiredTable]:
     """Return the desired tables with the columns of the instance. Raises: ConfigError."""
-    look = current.look
-    misfits = [*mistakes.misfits(desired.tables, look.layouts, look.version)]
+    info = current.info
+    misfits = [*mistakes.misfits(desired.tables, info.layouts, info.version)]
     if not takes_dead_rules:
-        misfits += mistakes_at_runtime(desired, look.facts.regex_engine)
+        misfits += mistakes_at_runtime(desired, info.facts.regex_engine)
     if misfits:
         raise ConfigError(misfits)
-    return {name: mistakes.fit(one, look.layouts[name]) for name, one in desired.tables.items()}
+    return {name: mistakes.fit(one, info.layouts[name]) for name, one in desired.tables.items()}
 
 
 def _topologies(
@@ -273,7 +273,7 @@ def _topologies(
 
     `diffs`: those of the managed tables of families, and possibly more.
     """
-    facts = current.look.facts
+    facts = current.info.facts
     managed = {TABLES[name].admin_module for name in tables}
     sides = {}
     for name in facts.monitor.family_tables:
@@ -283,7 +283,7 @@ def _topologies(
             rows = current.rows(name)
             sides[name] = rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME]
     return Topologies.of(
-        current.look.layouts, sides, facts.monitor, is_cluster_member=facts.is_cluster_member
+        current.info.layouts, sides, facts.monitor, is_cluster_member=facts.is_cluster_member
     )
 
 
@@ -291,7 +291,7 @@ def _diffs(
     tables: Mapping[str, DesiredTable], current: InstanceState
 ) -> tuple[dict[str, TableDiff], Topologies]:
     """Return the diffs of the managed tables, and the families of the instance."""
-    layouts = current.look.layouts
+    layouts = current.info.layouts
     diffs = {
         name: diff_table(layouts[name], table, current.rows(name))
         for name, table in tables.items()
@@ -314,7 +314,7 @@ def _modules(
 
     Changes: `diffs` also gets the unmanaged tables of modules that differ.
     """
-    layouts = current.look.layouts
+    layouts = current.info.layouts
     modules: list[ModulePlan] = []
     for module in ADMIN_MODULES.values():
         names = [table.name for table in module.tables if table.name in layouts]
@@ -337,9 +337,9 @@ def _pending(
     modules: Iterable[ModulePlan], current: InstanceState, options: PlanOptions
 ) -> Iterator[tuple[ModulePlan, list[Pending]]]:
     """Yield the pending edits by module, except for those that an interrupted apply had staged."""
-    look = current.look
+    info = current.info
     for module in modules:
-        if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
+        if not (info.staged.get(module.name) or info.taken_over.get(module.name)):
             yield module, pending_edits.pending_edits(module, saves=options.saves)
 
 

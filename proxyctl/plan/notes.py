@@ -15,8 +15,8 @@ from proxyctl.config.sections.routing import COMMENT
 from proxyctl.errors import counted
 from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
-from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import ServerDiff, TableDiff
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.servers import server_reader
@@ -198,11 +198,11 @@ def warnings(
 
     `topology`: the families that the monitor will place.
     """
-    if current.look.facts.is_read_only and not all(module.is_in_sync for module in modules):
+    if current.info.facts.is_read_only and not all(module.is_in_sync for module in modules):
         yield (
             "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
         )
-    yield from of_the_release(modules, current.look.version)
+    yield from of_the_release(modules, current.info.version)
     yield from shared_families(topology)
     for module in modules:
         yield from (f"{module.name}: {text}" for text in saved_placement(module))
@@ -399,7 +399,7 @@ def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iter
             yield (
                 f"{member.name} has never answered this member and will not follow: it is down,"
                 " refuses admin-cluster_username, or has another version than"
-                f" {current.look.version_text}"
+                f" {current.info.version_text}"
             )
 
 

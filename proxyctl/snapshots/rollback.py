@@ -14,10 +14,10 @@ from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.interchange.fold import from_runtime
-from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import planned
 from proxyctl.plan.guards.shard_moves import section_of
-from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.inspect import inspect, read_info
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.make import PlanOptions, select
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import hidden_row
@@ -60,12 +60,12 @@ def rollback_plan(
 ) -> tuple[Plan, InstanceState]:
     """Return the plan that restores a snapshot, and the state that it was made from.
 
-    `taken_over`: see `look_at`. Raises: ConfigError, InstanceError, RefusedError, UsageError.
+    `taken_over`: see `read_info`. Raises: ConfigError, InstanceError, RefusedError, UsageError.
     """
-    look = look_at(client, taken_over)
-    desired = desired_of(snapshot, look.layouts, _references(snapshot, client.address))
+    info = read_info(client, taken_over)
+    desired = desired_of(snapshot, info.layouts, _references(snapshot, client.address))
     desired = select(desired, options.only)
-    current = inspect(client, desired, look)
+    current = inspect(client, desired, info)
     return planned(desired, current, options), current
 
 

@@ -12,7 +12,7 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.inspect import inspect, look_at
+from proxyctl.plan.inspect import inspect, read_info
 from proxyctl.plan.make import PlanOptions, make
 from proxyctl.plan.plan import Plan
 from proxyctl.rows.desired import Desired
@@ -80,7 +80,7 @@ def apply(
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        found = make(wanted, inspect(client, wanted, look_at(client)), PlanOptions(force=force))
+        found = make(wanted, inspect(client, wanted, read_info(client)), PlanOptions(force=force))
         try:
             apply_plan(client, found, lock, Reporter(record))
         finally:
@@ -90,7 +90,7 @@ def apply(
 
 def plan(server: ProxySQL, wanted: Desired) -> Plan:
     with AdminClient(login(server)) as client:
-        return make(wanted, inspect(client, wanted, look_at(client)))
+        return make(wanted, inspect(client, wanted, read_info(client)))
 
 
 def writer_of(server: ProxySQL) -> str:

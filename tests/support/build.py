@@ -16,8 +16,8 @@ from proxyctl.catalog import (
 )
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
-from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.diff import TableDiff, diff_table
+from proxyctl.plan.instance_state import Access, InstanceInfo, InstanceState
 from proxyctl.plan.plan import ModulePlan, plan_module
 from proxyctl.proxysql.topology import Family, MonitorSettings, Topologies, Topology
 from proxyctl.routing.router import SERVING_TABLES
@@ -91,10 +91,10 @@ def current(tables: Mapping[str, Rows]) -> InstanceState:
         is_read_only=False,
     )
     access = Access("admin", "admin", "127.0.0.1", 6032)
-    look = InstanceInfo(
+    info = InstanceInfo(
         "px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {}
     )
-    return InstanceState(look, held)
+    return InstanceState(info, held)
 
 
 def placed(*families: Family, is_cluster_member: bool = False) -> Topologies:

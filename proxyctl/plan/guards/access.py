@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
 from proxyctl.instance.facts import CREDENTIALS
-from proxyctl.plan.current import Access, InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
+from proxyctl.plan.instance_state import Access, InstanceState
 from proxyctl.proxysql.compare import Difference
 from proxyctl.rows.row import Layer, Rows
 
@@ -118,7 +118,7 @@ def shared_names(diffs: Mapping[str, TableDiff], current: InstanceState) -> Iter
 
     ADMIN VARIABLES is loaded after MYSQL USERS, so the present logins count, too.
     """
-    known = admins = current.look.facts.admin_names
+    known = admins = current.info.facts.admin_names
     if "admin_variables" in diffs:
         target = diffs["admin_variables"].target
         texts = [str(target[name,][1]) for name in CREDENTIALS if (name,) in target]
@@ -136,7 +136,7 @@ def shared_names(diffs: Mapping[str, TableDiff], current: InstanceState) -> Iter
 
 def _can_log_in(current: InstanceState, users: Rows, names: Collection[str]) -> frozenset[str]:
     """Return the users with these names that can log in."""
-    index = current.look.layouts["mysql_users"].index
+    index = current.info.layouts["mysql_users"].index
     active, frontend = index["active"], index["frontend"]
     return frozenset(
         str(key[0])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.plan.before_after import hostgroups_in_use
-from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger, members, mistyped
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
@@ -19,6 +18,7 @@ from proxyctl.plan.guards.hostgroups import (
     renumbered_families,
     unserved_destinations,
 )
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.proxysql.topology import Topologies, Topology
@@ -43,7 +43,7 @@ def dangers(
     yield from mistyped.dangers(modules, current.tables)
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
-        if table in current.look.layouts and changes.keys() & {table, *destinations_of(table)}:
+        if table in current.info.layouts and changes.keys() & {table, *destinations_of(table)}:
             after = _topology(table, judged().after)
             servers = _servers(table, modules, current, topologies, judged())
             used = hostgroups_in_use(table, diffs, current)
@@ -62,17 +62,17 @@ def dangers(
                 yield from emptied_hostgroups(servers, needs, known)
             for name in destinations_of(table):
                 if name in changes:
-                    layout = current.look.layouts[name]
+                    layout = current.info.layouts[name]
                     yield from unserved_destinations(
                         layout, changes[name], servers, needs, after, known
                     )
     if "admin_variables" in changes:
-        yield from lockouts(changes["admin_variables"], current.look.access)
+        yield from lockouts(changes["admin_variables"], current.info.access)
     if "admin_variables" in diffs:
         yield from members.checksums_off(diffs["admin_variables"])
     yield from shared_names(diffs, current)
     if "mysql_variables" in changes:
-        is_on = current.look.facts.monitor.is_on
+        is_on = current.info.facts.monitor.is_on
         yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
     if current.membership.has_peers:
         loaded = [module.name for module in modules if module.images]
@@ -88,7 +88,7 @@ def _servers(
     judged: BeforeAfter,
 ) -> Servers:
     """Return the servers of a table, now and after the last LOAD of the plan."""
-    look = current.look
+    info = current.info
     now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
     topology = topologies.desired
     diff = next((module.servers for module in modules if table in module.diffs), None)
@@ -96,10 +96,10 @@ def _servers(
         # A LOAD as ONLINE undoes their SHUNNED at once, so they count as new servers.
         now = {key: row for key, row in now.items() if key not in diff.shunned}
     else:
-        settings = look.facts.monitor
+        settings = info.facts.monitor
         rows = {name: (current.at_runtime(name) or {}).values() for name in settings.family_tables}
-        topology = Topology.of(look.layouts, rows, settings)
-    return Servers(look.layouts[table], now, loaded, topology.of_servers(look.layouts[table]))
+        topology = Topology.of(info.layouts, rows, settings)
+    return Servers(info.layouts[table], now, loaded, topology.of_servers(info.layouts[table]))
 
 
 def _topology(table: str, side: Configuration) -> Topology:

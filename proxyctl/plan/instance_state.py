@@ -59,7 +59,7 @@ class InstanceState:
     and its key. `membership`: the ProxySQL Cluster as the instance sees it.
     """
 
-    look: InstanceInfo
+    info: InstanceInfo
     tables: Mapping[str, TableLayers]
     unmanaged: Mapping[str, Rows] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class InstanceState:
         sends LOAD ... FROM DISK.
         """
         table = self.tables[name]
-        if not self.look.staged.get(table.layout.table.admin_module):
+        if not self.info.staged.get(table.layout.table.admin_module):
             return table.rows
         memory = table.rows[Layer.DISK]
         if table.layout.table.prefix is not None:
