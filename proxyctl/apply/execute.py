@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxyctl.apply.progress import ApplyRun
 from proxyctl.apply.request import Reporter
 from proxyctl.apply.restore import Restore
 from proxyctl.apply.result import ApplyResult
-from proxyctl.apply.run import ApplyRun
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock

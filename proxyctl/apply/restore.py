@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from proxyctl.apply.progress import ApplyRun, memory_before
 from proxyctl.apply.readback import ReadBackError
 from proxyctl.apply.result import OLD, UNVERIFIED
-from proxyctl.apply.run import ApplyRun, memory_before
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,

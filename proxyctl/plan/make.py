@@ -20,7 +20,7 @@ from proxyctl.catalog.destinations import SERVERS
 from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.project import Project
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.plan import guards, mistakes, notes, pending_edits
+from proxyctl.plan import guards, misfits, notes, pending_edits
 from proxyctl.plan.before_after import before_after, hostgroups_in_use
 from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.fast_routing import kept_alive
@@ -90,7 +90,7 @@ def make(
     info, limits = current.info, desired.guards
     drafted = _draft(desired, current)
     diffs, modules, topologies = drafted
-    unfit = [*mistakes.in_diffs(diffs, info.version_text)]
+    unfit = [*misfits.in_diffs(diffs, info.version_text)]
     if unfit:
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
@@ -258,12 +258,12 @@ def _fitted(
 ) -> dict[str, DesiredTable]:
     """Return the desired tables with the columns of the instance. Raises: ConfigError."""
     info = current.info
-    misfits = [*mistakes.misfits(desired.tables, info.layouts, info.version)]
+    unfit = [*misfits.of_tables(desired.tables, info.layouts, info.version)]
     if not takes_dead_rules:
-        misfits += mistakes_at_runtime(desired, info.facts.regex_engine)
-    if misfits:
-        raise ConfigError(misfits)
-    return {name: mistakes.fit(one, info.layouts[name]) for name, one in desired.tables.items()}
+        unfit += mistakes_at_runtime(desired, info.facts.regex_engine)
+    if unfit:
+        raise ConfigError(unfit)
+    return {name: misfits.fit(table, info.layouts[name]) for name, table in desired.tables.items()}
 
 
 def _topologies(

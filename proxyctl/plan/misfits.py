@@ -27,7 +27,7 @@ def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
     return replace(table, layout=layout, rows={k: fitted(row) for k, row in table.rows.items()})
 
 
-def misfits(
+def of_tables(
     tables: Mapping[str, DesiredTable], layouts: Mapping[str, Layout], version: Version
 ) -> Iterator[Mistake]:
     """Yield the tables and columns that the files use and the instance lacks."""
