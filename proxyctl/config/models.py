@@ -69,7 +69,8 @@ _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 class Model(BaseModel):
     """Base of the hand-written models."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    # Only the sections that the files have are built.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class InstanceModel(Model):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from enum import Enum
+from functools import cache
 
 from proxyctl.catalog.charsets import is_known_charset
 from proxyctl.catalog.releases import IGNORES_SESSION_TRACKING, Version
@@ -67,6 +68,7 @@ _NEW_NAMES = {b"transaction_isolation": b"tx_isolation", b"transaction_read_only
 _KNOWN = (_BOOLEANS | _NUMBERS | _TEXTS | _CHARSETS | _IGNORED | _READ_AND_PASSED_ON).union(
     _OTHERS, _NEW_NAMES
 )
+_KNOWN_LATER = _KNOWN | _ALSO_IGNORED
 _SWITCHES = frozenset({b"0", b"1", b"on", b"off", b"true", b"false"})
 _TRACKED_GTIDS = frozenset({b"own_gtid", b"all_gtids", b"off"})
 _FUNCTIONS = frozenset({b"concat", b"replace", b"ifnull"})
@@ -74,13 +76,12 @@ _FUNCTIONS = frozenset({b"concat", b"replace", b"ifnull"})
 _SCOPE = rb"(?:|SESSION +|@@|@@session\.|@@local\.)"
 
 
-def _begins_with(names: Collection[bytes]) -> re.Pattern[bytes]:
+@cache
+def _begins_with(names: frozenset[bytes]) -> re.Pattern[bytes]:
     listed = b"|".join(sorted(names))
     return re.compile(rb"SET " + _SCOPE + rb"`?(?:" + listed + rb")`? *:?=", re.IGNORECASE)
 
 
-_FIRST_KNOWN = _begins_with(_KNOWN)
-_FIRST_KNOWN_LATER = _begins_with(_KNOWN | _ALSO_IGNORED)
 _TRANSACTION = re.compile(
     rb"SET +(?:SESSION +)?TRANSACTION +(?:ISOLATION +LEVEL +(?:REPEATABLE +READ|READ +COMMITTED"
     rb"|READ +UNCOMMITTED|SERIALIZABLE)|READ +(?:WRITE|ONLY))",
@@ -110,11 +111,17 @@ def _values() -> bytes:
 
 
 _NAME = rb"""("\w+"|'\w+'|`\w+`|\w+)"""
-_ASSIGNMENT = re.compile(
-    rb"(?:NAMES *" + _NAME + rb"(?: +COLLATE +" + _NAME + rb")?"
-    rb"|" + _SCOPE + rb"(@?\w+|`@?\w+`) *:?= *(" + _values() + rb")) *,? *",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _assignment() -> re.Pattern[bytes]:
+    return re.compile(
+        rb"(?:NAMES *" + _NAME + rb"(?: +COLLATE +" + _NAME + rb")?"
+        rb"|" + _SCOPE + rb"(@?\w+|`@?\w+`) *:?= *(" + _values() + rb")) *,? *",
+        re.IGNORECASE,
+    )
+
+
 LONGEST_AS_NAMES = 54
 """Longer texts of `SET SESSION character_set_results` are not read as SET NAMES."""
 _RESULTS_AS_NAMES = re.compile(rb"SET SESSION character_set_results[^@]*=[^@]*", re.IGNORECASE)
@@ -138,7 +145,7 @@ def _assignments(text: bytes) -> dict[bytes, tuple[bytes, ...]]:
     """Return the values by lower-case name; empty if a part of the text cannot be read."""
     found: dict[bytes, tuple[bytes, ...]] = {}
     at = 0
-    while match := _ASSIGNMENT.match(text, at):
+    while match := _assignment().match(text, at):
         charset, collation, name, value = match.groups()
         if charset is not None:
             found[b"names"] = tuple(_unquoted(part) for part in (charset, collation) if part)
@@ -164,7 +171,7 @@ def read_set(
     if 0 <= digest_text.find(b";") < len(digest_text) - 1:
         return SetReading.BATCH
     ignores_tracking = version.has(IGNORES_SESSION_TRACKING)
-    first_known = _FIRST_KNOWN_LATER if ignores_tracking else _FIRST_KNOWN
+    first_known = _begins_with(_KNOWN_LATER if ignores_tracking else _KNOWN)
     lower = digest_text.lower()
     is_read = first_known.match(digest_text) or lower.startswith(b"set names")
     if is_read or b"autocommit" in lower:

@@ -178,7 +178,7 @@ def assign(names: Sequence[str], hostgroups: Sequence[int], method: str) -> dict
 
 
 _CHANGED_IN_DIGEST = re.compile(
-    r"""[^0-9A-Za-z_$\-\ \x80-\U0010FFFF]|--|\ \ |^\ |\ $|-\ |\ -
+    r"""[\x00-\x1f!-#%-,./:-@\[-^`{-\x7f]|--|\ \ |^\ |\ $|-\ |\ -
     |(?<![0-9A-Za-z_$])(?:[0-9][0-9eE]*|0[xX][0-9A-Fa-f]*)(?![0-9A-Za-z_$])""",
     re.VERBOSE,
 )
