@@ -14,17 +14,17 @@ from proxyctl.catalog.variables import VARIABLES
 
 @dataclass(frozen=True)
 class Deviations:
-    """The differences of an instance that is newer than the catalogue, or a custom build.
-
-    Shape: `columns` (with the name of their table), `variables` and `tables`: what the instance has
-    and its release lacks. `missing`: tables, and pairs of table and column, that the release has
-    and the instance lacks.
-    """
+    """The differences of an instance that is newer than the catalogue, or a custom build."""
 
     columns: frozenset[tuple[str, Column]] = frozenset()
+    """The columns that the instance has and its release lacks, each with the name of its table."""
     variables: frozenset[str] = frozenset()
+    """The variables that the instance has and its release lacks."""
     tables: frozenset[str] = frozenset()
+    """The tables that the instance has and its release lacks."""
     missing: frozenset[str | tuple[str, str]] = frozenset()
+    """The tables, and the pairs of table and column, that the release has and the instance
+    lacks."""
 
     @classmethod
     def of(cls, layouts: Mapping[str, Layout], variables: Iterable[str], version: Version) -> Self:

@@ -48,37 +48,38 @@ def _exists(since: str, until: str | None, version: Version) -> bool:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
-
-    `check` is the expression that ProxySQL enforces, and the text of its error message.
-    `hostgroup` marks a hostgroup number: files may write a hostgroup name instead.
-
-    A row in a file that does not set the column means `absent`, or `default` if `absent` is None.
-    With `kept` an existing row keeps its value.
-
-    `is_listed` False: an instance has the column, but no version in the catalogue. The meaning of
-    its values is not known, so they are compared unchanged.
-
-    `reserved`: words of the check that ProxySQL itself sets at RUNTIME, and that no file may set.
-
-    `json_keys`: all the keys that ProxySQL reads in a JSON column; it ignores other keys. Empty
-    where every key may have a meaning.
-    """
+    """One column of a table."""
 
     name: str
+    """The name in ProxySQL."""
     sql_type: str
+    """The type in CREATE TABLE."""
     notnull: bool = False
+    """Whether the column refuses NULL."""
     default: int | str | None = None
+    """The default in CREATE TABLE; None if it has none."""
     check: str | None = None
+    """The expression that ProxySQL enforces, which is also the text of its error message."""
     since: str = str(OLDEST)
+    """The first version with the column."""
     until: str | None = None
+    """The last version with the column; None if the newest has it."""
     hostgroup: bool = False
+    """Whether the column holds a hostgroup number: files may write a hostgroup name instead."""
     secret: bool = False
+    """Whether its values are secrets."""
     absent: int | str | None = None
+    """The value of a row in a file that does not set the column; None: `default`."""
     kept: bool = False
+    """Whether an existing row keeps its value where the files do not set the column."""
     is_listed: bool = True
+    """False: an instance has the column, but no version in the catalogue. The meaning of its values
+    is not known, so they are compared unchanged."""
     json_keys: tuple[JsonKey, ...] = ()
+    """All the keys that ProxySQL reads in a JSON column; it ignores other keys. Empty where every
+    key may have a meaning."""
     reserved: tuple[str, ...] = ()
+    """The words of the check that ProxySQL itself sets at RUNTIME, and that no file may set."""
 
     @cached_property
     def kind(self) -> ColumnKind:
@@ -140,25 +141,33 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Table:
-    """One configuration table, with the columns of every version.
-
-    `prefix` is set for a part of global_variables: the rows whose name begins with it.
-    `at_runtime`: columns that only the runtime table has, or has in another form. The monitor made
-    the runtime rows for which `monitor_row` is true: they are no configuration, and never read.
-    """
+    """One configuration table, with the columns of every version."""
 
     name: str
+    """The name in files and plans."""
     admin_module: str
+    """The admin module that LOADs and SAVEs the table."""
     key: tuple[str, ...]
+    """The columns of the primary key."""
     columns: tuple[Column, ...]
+    """The columns of every version, in order."""
     unique: tuple[tuple[str, ...], ...] = ()
+    """The columns of each further UNIQUE constraint."""
     since: str = str(OLDEST)
+    """The first version with the table."""
     until: str | None = None
+    """The last version with the table; None if the newest has it."""
     autoincrement: bool = False
+    """Whether the key is an AUTOINCREMENT column."""
     prefix: str | None = None
+    """The beginning of the names of its rows, for a part of global_variables."""
     role: Role | None = None
+    """The special way in which ProxySQL reads the rows, if any."""
     at_runtime: tuple[Column, ...] = ()
+    """The columns that only the runtime table has, or has in another form."""
     monitor_row: str | None = None
+    """The SQL condition that is true for the runtime rows that the monitor made: they are no
+    configuration, and never read."""
 
     def __hash__(self) -> int:
         return hash(self.name)  # hashing the columns is slow
@@ -291,20 +300,25 @@ _DEFAULTS_ELSEWHERE: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable.
-
-    `default` is the value in a fresh ProxySQL 2.7.1, or in the first later version that has the
-    variable; None if 2.7.1 no longer has it.
-    """
+    """One variable."""
 
     name: str
+    """The full name, such as mysql-threads."""
     kind: VariableKind
+    """How ProxySQL reads the text."""
     default: str | None
+    """The value in a fresh ProxySQL 2.7.1, or in the first later version that has the variable;
+    None if 2.7.1 no longer has it."""
     minimum: int | None = None
+    """The smallest number that ProxySQL accepts; None: no limit."""
     maximum: int | None = None
+    """The largest number that ProxySQL accepts; None: no limit."""
     since: str = str(OLDEST)
+    """The first version with the variable."""
     until: str | None = None
+    """The last version with the variable; None if the newest has it."""
     secret: bool = False
+    """Whether its value is a secret."""
 
     def default_in(self, version: Version) -> str | None:
         """Return the value in a fresh ProxySQL of this version; None if it is not known."""

@@ -138,16 +138,16 @@ def _shown_capabilities(variable: Variable, text: str) -> str | None:
 
 @dataclass(frozen=True)
 class TextRule:
-    """The texts that a text variable accepts.
-
-    Shape: `shown` returns the text that RUNTIME shows, or None if ProxySQL refuses the text.
-    `expected` and `fix` are for messages; `choices` are valid texts to suggest for a typing error.
-    """
+    """The texts that a text variable accepts."""
 
     shown: Callable[[str], str | None]
+    """Returns the text that RUNTIME shows, or None if ProxySQL refuses the text."""
     expected: str
+    """The accepted texts in words, for messages."""
     fix: str | None = None
+    """The fix, for messages."""
     choices: tuple[str, ...] = ()
+    """Valid texts to suggest for a typing error."""
 
 
 def _one_of(choices: tuple[str, ...], *, any_case: bool = False) -> TextRule:
