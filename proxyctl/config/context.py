@@ -36,24 +36,28 @@ UNKNOWN_SECRET = Secret("unknown:unknown")
 
 @dataclass
 class Compilation:
-    """One run over the files.
-
-    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: the first
-    place of a name, by section and name. `layouts` by name, of the tables that the version has.
-    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ConfigFiles.project`. Where
-    `needs_secrets` is False, an unavailable secret is UNKNOWN_SECRET.
-    """
+    """One run over the files."""
 
     version: Version
+    """The ProxySQL that the files are compiled for."""
     fence: Fence = field(default_factory=Fence)
+    """The folders that must hold the files that references name."""
     needs_secrets: bool = True
+    """See `ConfigFiles.project`. If False, an unavailable secret is UNKNOWN_SECRET."""
     mistakes: Mistakes = field(default_factory=Mistakes)
+    """The mistakes found so far."""
     takes_dead_rules: bool = False
+    """See `ConfigFiles.project`."""
     warnings: list[str] = field(default_factory=list)
+    """The warnings so far."""
     hostgroups: dict[str, int] = field(default_factory=dict)
+    """The number of each hostgroup by name, filled by the `hostgroups` section."""
     names: dict[tuple[str, str], Where] = field(default_factory=dict)
+    """The first place of a name, by section and name."""
     deviations: Deviations = NO_DEVIATIONS
+    """See `ConfigFiles.project`."""
     layouts: dict[str, Layout] = field(init=False)
+    """The tables that the version has, by name."""
 
     def __post_init__(self) -> None:
         self.layouts = self.deviations.layouts(self.version)
@@ -152,9 +156,10 @@ class FileSection:
 
 @dataclass(frozen=True)
 class Lines(FileSection):
-    """The rows of a table section in a file of their own. Shape: `lines` has one per row."""
+    """The rows of a table section in a file of their own."""
 
     lines: Sequence[int]
+    """The line of each row."""
 
     def where(self, *keys: str | int, of_key: bool = False) -> Where:  # noqa: ARG002
         """Return the line of a row."""

@@ -24,17 +24,18 @@ from proxyctl.rows.row import KEEP, DesiredRow, Key, Where
 
 
 class RowPlace(NamedTuple):
-    """The place of a row in the files: its item of a section, or the item that generated it.
-
-    Shape: `field` looks under `keys`, then under each of `fallbacks`, for the name that `renamed`
-    gives the column there. `origin`: the special section that generated the row, else empty.
-    """
+    """The place of a row in the files: its item of a section, or the item that generated it."""
 
     part: FileSection
+    """The section."""
     keys: SectionPath
+    """The path of the item in the section; `field` looks for a column there first."""
     origin: str = ""
+    """The special section that generated the row, else empty."""
     fallbacks: tuple[SectionPath, ...] = ()
+    """The paths under which `field` looks for a column next, in order."""
     renamed: Mapping[str, str] = {}
+    """The name of a column in the files, where it differs."""
 
     def where(self) -> Where:
         """Return the place of the row."""

@@ -18,17 +18,19 @@ MAX_FILE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Sources:
-    """The files to read, and the variables for their templates.
-
-    `variables`: from `--var`. `instance_vars`: from an instance. `restrict_paths` keeps `{file:}`,
-    `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also through links.
-    """
+    """The files to read, and the variables for their templates."""
 
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
+    """The files and folders to read."""
     variables: Mapping[str, object] = field(default_factory=dict)
+    """The variables from `--var`."""
     var_files: tuple[str, ...] = ()
+    """The files with variables; a later file overrides an earlier one."""
     instance_vars: Mapping[str, object] = field(default_factory=dict)
+    """The variables from an instance."""
     restrict_paths: bool = False
+    """Whether `{file:}`, `{csv:}`, `{jsonl:}` and template includes must stay inside the folders of
+    `paths`, also through links."""
 
 
 class UnreadableError(ValueProblem):

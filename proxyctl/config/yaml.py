@@ -49,19 +49,23 @@ _Read = TypeVar("_Read")
 
 
 class YamlMap(dict[str, Any]):
-    """A mapping that knows where it begins. Shape: `marks` has the key's and the value's."""
+    """A mapping that knows where it begins."""
 
     __slots__ = ("mark", "marks")
     mark: Mark
+    """The place where the mapping begins."""
     marks: dict[str, tuple[Mark, Mark]]
+    """The places of each key and of its value, by key."""
 
 
 class YamlList(list[Any]):
-    """A list that knows where it and its items begin. Shape: `marks` has one per item."""
+    """A list that knows where it and its items begin."""
 
     __slots__ = ("mark", "marks")
     mark: Mark
+    """The place where the list begins."""
     marks: list[Mark]
+    """The place of each item."""
 
 
 class Unusable:

@@ -24,23 +24,32 @@ MAX_CA = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Instance:
-    """One ProxySQL. `password()` resolves the password only when it is needed.
-
-    `tls_ca` is a path relative to the working folder.
-    """
+    """One ProxySQL. `password()` resolves the password only when it is needed."""
 
     name: str
+    """The name in the files."""
     host: str | None = None
+    """The host of the admin interface."""
     port: int = 6032
+    """The port of the admin interface."""
     user: str | None = None
+    """The admin account."""
     socket: str | None = None
+    """The path of a Unix socket, instead of host and port."""
     tls_ca: str | None = None
+    """The file with the certificate authority, as a path relative to the working folder."""
     tls_verify_identity: bool = False
+    """Whether the certificate also has to name the host."""
     tls_required: bool = False
+    """Whether to refuse a connection without TLS."""
     vars: Mapping[str, Any] = field(default_factory=dict)
+    """The variables that templates have for this instance."""
     where: Where = field(default=Where("", 0, 0))
+    """The place of the instance in the files."""
     _secret: str | Mapping[str, Any] | None = field(default=None, repr=False)
+    """The password, or a reference to it."""
     _fence: Fence = field(default=ANYWHERE, repr=False)
+    """The folders that must hold the files that the instance names."""
 
     def password(self) -> str | None:
         """Return the password; None if the files have none.

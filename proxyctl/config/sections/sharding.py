@@ -46,15 +46,14 @@ _DIGEST_VARIABLES = {
 
 @dataclass
 class Shards:
-    """The rows of the section, and the schemes that later checks need.
-
-    `by_digest`: the places of schemes that need digests. `reserved`: the rule ids that each scheme
-    keeps for itself, by the origin of its rows.
-    """
+    """The rows of the section, and the schemes that later checks need."""
 
     rows: list[SourceRows] = field(default_factory=list)
+    """The rows of each scheme."""
     by_digest: list[Where] = field(default_factory=list)
+    """The places of the schemes that need digests."""
     reserved: dict[str, range] = field(default_factory=dict)
+    """The rule ids that each scheme keeps for itself, by the origin of its rows."""
 
     def check_reserved(self, rules: DesiredTable | None, context: Compilation) -> None:
         """Note rules with an id that a scheme reserves. Changes: context.mistakes."""
