@@ -39,74 +39,92 @@ class RuntimeRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Use:
-    """Rows of one kind that send queries to a hostgroup.
-
-    `kind`: `rule`, `fast-routing row` or `user`. `first`: the lowest rule_id or user name.
-    """
+    """Rows of one kind that send queries to a hostgroup."""
 
     kind: str
+    """One of `rule`, `fast-routing row` and `user`."""
     hostgroup: int
+    """The hostgroup that receives the queries."""
     count: int
+    """The number of rows."""
     first: str
+    """The lowest rule_id or user name; '' for fast routing."""
 
 
 class MonitorLog(NamedTuple):
     """The newest line on a server in a log of the monitor.
 
-    `log`: `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
-    `error` None: the check succeeded. Units: unix seconds; `failing_since` is the first error after
-    the last success, as far as the log goes back.
+    Units: unix seconds.
     """
 
     log: str
+    """One of `connect`, `ping`, `read_only`, `replication_lag`, `galera` and
+    `group_replication`."""
     node: Node
+    """The server."""
     at: float
+    """The start of the last check."""
     error: str | None = None
+    """The error of the check; None if it succeeded."""
     failing_since: float = 0
+    """The first error after the last success, as far as the log goes back."""
 
 
 class Protocol(NamedTuple):
-    """The servers of one protocol, `mysql` or `pgsql`, and the uses of their hostgroups."""
+    """The servers of one protocol, and the uses of their hostgroups."""
 
     name: str
+    """The protocol: `mysql` or `pgsql`."""
     servers: tuple[Server, ...] = ()
+    """The servers at RUNTIME that are not OFFLINE_HARD, sorted by key."""
     uses: tuple[Use, ...] = ()
+    """The uses of each hostgroup by rules, fast routing and users."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts about one instance.
-
-    Shape: `variables` at RUNTIME. `families`: the MySQL families that the monitor places. `pgsql`
-    is empty before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1. `diffs`: each
-    table in its three layers, by catalogue name. `answers` of the servers that proxyctl asked;
-    `versions` of servers, from their answers or otherwise from pooled connections. `membership`:
-    the ProxySQL Cluster as the instance sees it. `mistyped`: cells of MEMORY with another type than
-    ProxySQL reads.
-    Units: `now` in unix seconds by the instance's clock; `resident_bytes` None if the history has
-    no value, `digest_bytes` None if the user did not ask for it.
-    """
+    """The facts about one instance."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version_text: str
+    """The version as the instance reports it."""
     version: Version
+    """The same, parsed."""
     now: int
+    """The current time by the instance's clock. Units: unix seconds."""
     variables: Mapping[str, str]
+    """The variables at RUNTIME, by full name."""
     hostgroup_names: Mapping[int, str]
+    """The names from the files, by number."""
     mysql: Protocol
+    """The MySQL servers and the uses of their hostgroups."""
     pgsql: Protocol
+    """The same of PostgreSQL; empty before ProxySQL 3.0."""
     families: tuple[Family, ...]
+    """The MySQL families that the monitor places."""
     rules: tuple[RuntimeRule, ...]
+    """The MySQL query rules at RUNTIME."""
     users_with_tls: tuple[str, ...]
+    """The frontend users with use_ssl 1."""
     monitor_logs: tuple[MonitorLog, ...]
+    """The newest line on each server in each log of the monitor."""
     diffs: Mapping[str, TableDiff]
+    """Each table in its three layers, by catalogue name."""
     answers: Mapping[Node, NodeAnswer]
+    """The answers of the servers that proxyctl asked."""
     versions: Mapping[Node, str]
+    """The versions of servers, from their answers or otherwise from pooled connections."""
     membership: Membership
+    """The ProxySQL Cluster as the instance sees it."""
     resident_bytes: int | None
+    """The last memory size in the history; None if the history has no value."""
     digest_bytes: int | None
+    """The memory of the digests; None if the user did not ask for it."""
     mistyped: tuple[MistypedCells, ...] = ()
+    """The cells of MEMORY with another type than ProxySQL reads."""
     secret_variables: frozenset[str] = frozenset()
     """The variables that the files take from a reference."""
 

@@ -14,10 +14,12 @@ from proxyctl.proxysql.topology import Node, node_text
 
 
 class Code(NamedTuple):
-    """A kind of finding. `summary`: one sentence for the documentation."""
+    """A kind of finding."""
 
     severity: Severity
+    """How bad the finding is."""
     summary: str
+    """One sentence for the documentation."""
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -85,17 +87,18 @@ CODES = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One finding.
-
-    `where`: the subject. `places`: all subjects, if `where` counts several. `fix`: a command, a
-    statement, YAML, or something to check.
-    """
+    """One finding."""
 
     code: str
+    """The kind of finding, a key of CODES."""
     where: str
+    """The subject."""
     message: str
+    """The finding, in one sentence."""
     fix: str
+    """A command, a statement, YAML, or something to check."""
     places: tuple[str, ...] = ()
+    """All subjects, if `where` counts several."""
 
     @classmethod
     def of_servers(cls, code: str, nodes: Iterable[Node], message: str, fix: str) -> Diagnosis:
@@ -113,19 +116,20 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Examination:
-    """The findings for one instance.
-
-    Shape: `findings` with errors first. `version`: as the instance reports it. `ignored`: the
-    number of findings that the user excluded. Units: `digest_bytes` in bytes; None if the user did
-    not ask for it.
-    """
+    """The findings for one instance."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version: str
+    """The version as the instance reports it."""
     findings: tuple[Diagnosis, ...]
+    """The findings, errors first."""
     ignored: int = 0
+    """The number of findings that the user excluded."""
     digest_bytes: int | None = None
+    """The memory of the digests; None if the user did not ask for it. Units: bytes."""
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -145,10 +149,12 @@ class Examination:
 
 @dataclass(frozen=True)
 class ExaminedFleet:
-    """All instances in the order of the files. `failed`: the instances that could not be read."""
+    """All instances in the order of the files."""
 
     examined: Sequence[Examination]
+    """The findings for each instance that could be read."""
     failed: Sequence[Failed]
+    """The instances that could not be read."""
 
     def only(self) -> Examination:
         """Return the only instance. Raises: the error that prevented it."""
