@@ -188,12 +188,13 @@ class RefusedError(ProxyctlError):
 class ApplyError(ProxyctlError):
     """An apply stopped part way and may have changed layers.
 
-    `layers`: the state of the layers by admin module. `snapshot`: the state before the apply,
-    if the apply was complete and a later step failed.
+    `layers`: the state of the layers by admin module.
     """
 
     exit_code = ExitCode.INCOMPLETE
     snapshot: str | None = None
+    """The snapshot of the state before the apply, if the apply was complete and a later step
+    failed."""
 
     def __init__(
         self,
