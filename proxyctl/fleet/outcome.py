@@ -120,20 +120,24 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Rolled:
-    """One instance after a rollout.
-
-    `shunned`: the servers that ProxySQL has shunned since the apply, as host:port. `behind`: the
-    members of its cluster outside the fleet that do not follow.
-    """
+    """One instance after a rollout."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     state: State
+    """The result of the rollout for the instance."""
     error: ProxyctlError | None = None
+    """The error of its apply, or of the check after it."""
     result: ApplyResult | None = None
+    """The result of the apply, if it was complete."""
     shunned: Sequence[str] = ()
+    """The servers that ProxySQL has shunned since the apply, as host:port."""
     behind: Sequence[PeerResult] = ()
+    """The members of its cluster outside the fleet that do not follow."""
     notes: Sequence[str] = ()
+    """Further sentences for the user."""
 
     @property
     def is_well(self) -> bool:
@@ -157,14 +161,14 @@ class Rolled:
 
 @dataclass(frozen=True)
 class Rollout:
-    """The result of a rollout, in the order of the instances.
-
-    `unread`: the instances that were skipped because they could not be read.
-    """
+    """The result of a rollout, in the order of the instances."""
 
     rolled: Sequence[Rolled]
+    """The result of each instance."""
     was_interrupted: bool = False
+    """Whether the user interrupted the rollout."""
     unread: Sequence[Failed] = ()
+    """The instances that were skipped because they could not be read."""
 
     @property
     def has_work(self) -> bool:

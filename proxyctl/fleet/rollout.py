@@ -29,18 +29,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RolloutRequest:
-    """How a fleet changes.
-
-    `apply` holds for each instance, with the approval of its plan. `batch_size`: units that change
-    at the same time. `has_canary`: one unit first, then all others at once. `skips`: skip instances
-    that cannot be reached.
-    """
+    """How a fleet changes."""
 
     apply: ApplyRequest
+    """The request for each instance, which gets the approval of its own plan."""
     batch_size: int = 1
+    """The number of units that change at the same time."""
     has_canary: bool = False
+    """Whether one unit changes first, then all others at once."""
     workers: int = 1
+    """The number of instances that are read or changed at the same time."""
     skips: bool = False
+    """Whether to skip instances that cannot be reached."""
 
 
 def batches(
