@@ -38,16 +38,14 @@ class PasswordAskedError(Exception):
 
 @dataclass(frozen=True)
 class Trust:
-    """What allows the password itself to leave; nothing by default.
-
-    `ca`: TLS is used, and the peer's certificate verified with it. `public_key`: the peer's RSA
-    key, in PEM, which a server takes without TLS only. `accepts_risk`: somebody decided to send it
-    to whoever answers, over TLS only.
-    """
+    """What allows the password itself to leave; nothing by default."""
 
     ca: Authority | None = None
+    """The authority that verifies the peer's certificate; with it, TLS is used."""
     public_key: bytes | None = None
+    """The peer's RSA key, in PEM, which a server takes without TLS only."""
     accepts_risk: bool = False
+    """Whether somebody decided to send the password to whoever answers, over TLS only."""
 
 
 NO_TRUST = Trust()

@@ -33,11 +33,14 @@ _NO_MONITOR_USER = "no account to log in with: mysql-monitor_username is empty"
 
 @dataclass(frozen=True)
 class Account:
-    """A login at the servers; none if `user` is empty. `password` never appears in a repr."""
+    """A login at the servers."""
 
     user: str
+    """The name of the account; empty if there is none."""
     password: str
+    """Its password, which never appears in a repr."""
     trust: Trust = NO_TRUST
+    """What allows the password itself to leave."""
 
     def __repr__(self) -> str:
         return f"Account({self.user})"
@@ -236,15 +239,17 @@ def _addresses(host: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """The direct answer of a node, or the error `unreachable` and its `fix`.
-
-    `status` and `variables` hold wsrep_* and a few more, by lower-case name. `offers_tls` None:
-    unknown.
-    """
+    """The direct answer of a node, or the error and its fix."""
 
     unreachable: str | None = None
+    """The error; None if the node answered."""
     fix: str | None = None
+    """The fix of the error, if one is known."""
     version: str = ""
+    """The version of the server."""
     offers_tls: bool | None = None
+    """Whether the server offers TLS; None: unknown."""
     status: Mapping[str, str] = field(default_factory=dict)
+    """The status variables wsrep_* and a few more, by lower-case name."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """The variables wsrep_* and a few more, by lower-case name."""

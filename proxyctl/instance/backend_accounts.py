@@ -28,21 +28,26 @@ _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 
 @dataclass(frozen=True)
 class BackendAccount:
-    """One account. `privileges`: the global privileges that make it an administrator.
-
-    `ssl_type`: what it requires of a connection: '', ANY (TLS), X509 (a client certificate) or
-    SPECIFIED (a certificate or cipher that the account names). `password` is the stored text; bytes
-    that are not UTF-8 are surrogate escapes. It never appears in a repr.
-    """
+    """One account."""
 
     user: str
+    """The name; '' for an anonymous account."""
     host: str
+    """The host part of the account."""
     plugin: str
+    """The authentication plugin."""
     password: str
+    """The stored text; bytes that are not UTF-8 are surrogate escapes. It never appears in a
+    repr."""
     privileges: tuple[str, ...] = ()
+    """The global privileges that make it an administrator."""
     is_role: bool = False
+    """Whether it is a role of MariaDB."""
     is_locked: bool = False
+    """Whether the account is locked."""
     ssl_type: str = ""
+    """The account's requirement for a connection: '', ANY (TLS), X509 (a client certificate) or
+    SPECIFIED (a certificate or cipher that the account names)."""
 
     def __repr__(self) -> str:
         return f"BackendAccount({self.name})"

@@ -45,11 +45,14 @@ def travels(name: str, version: Version) -> bool:
 
 
 class Checksum(NamedTuple):
-    """A checksum of this instance or of a peer. Units: `epoch` unix seconds."""
+    """A checksum of this instance or of a peer."""
 
     version: int
+    """ProxySQL's version number of the checksum; 0 if it was never read."""
     epoch: int
+    """The time of the last LOAD. Units: unix seconds."""
     checksum: str
+    """The checksum itself."""
 
     @property
     def is_known(self) -> bool:
@@ -88,14 +91,14 @@ MOST_AHEAD_S = 30
 
 @dataclass(frozen=True)
 class Member:
-    """A listed member, with the checksums that the instance read last, by name.
-
-    Units: `silent_s` seconds since the member's last answer, None if unknown.
-    """
+    """A listed member."""
 
     node: Node
+    """Host and port."""
     checksums: Mapping[str, Checksum] = field(default_factory=dict)
+    """The checksums that the instance read last, by name."""
     silent_s: float | None = None
+    """The time since the member's last answer; None if unknown. Units: seconds."""
 
     @property
     def name(self) -> str:
@@ -113,17 +116,17 @@ class Member:
 
 @dataclass(frozen=True)
 class Membership:
-    """An instance and its cluster; `listed` is empty for an instance without one.
-
-    Shape: `listed` has every member, usually including the instance itself. `own`: the instance's
-    checksums by name, for modules that travel. `variables`: the cluster variables at RUNTIME.
-    Units: `now` unix seconds of the instance's clock.
-    """
+    """An instance and its cluster."""
 
     listed: tuple[Member, ...] = ()
+    """Every member, usually including the instance itself; empty for an instance without a
+    cluster."""
     own: Mapping[str, Checksum] = field(default_factory=dict)
+    """The instance's checksums by name, for modules that travel."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """The cluster variables at RUNTIME."""
     now: float = 0.0
+    """The current time by the instance's clock. Units: unix seconds."""
 
     @property
     def has_peers(self) -> bool:

@@ -85,21 +85,26 @@ def used_hostgroups(
 
 
 class PoolServer(NamedTuple):
-    """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool.
-
-    Units: `errors` and `queries` since the start of ProxySQL; `latency_us` the round trip of the
-    monitor's last ping, 0 without a ping.
-    """
+    """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool."""
 
     hostgroup: int
+    """The hostgroup of the server."""
     host: str
+    """The column srv_host."""
     port: int
+    """The column srv_port."""
     status: str
+    """The status at RUNTIME."""
     used: int
+    """The connections in use."""
     free: int
+    """The open connections that are not in use."""
     errors: int
+    """The connections that failed since the start of ProxySQL."""
     queries: int
+    """The queries since the start of ProxySQL."""
     latency_us: int
+    """The round trip of the monitor's last ping; 0 without a ping. Units: microseconds."""
 
     @property
     def key(self) -> Key:

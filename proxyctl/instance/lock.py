@@ -55,20 +55,24 @@ _NOW = "CAST(strftime('%s','now') AS INT)"
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of the lock. Units: `left_s` seconds until it expires, negative afterwards.
-
-    `expires` is the text in the row; anybody may write the row, so it need not be a number.
-    `modules`: the admin modules being written, and whether MEMORY of each equalled DISK before.
-    """
+    """The holder of the lock."""
 
     owner: str
+    """A random id of the apply, `@`, and the name of its process space."""
     host: str
+    """The name of the machine that the apply runs on."""
     pid: int
+    """The process id of the apply."""
     expires: str
+    """The text in the row; anybody may write the row, so it need not be a number."""
     left_s: int
+    """The time until the lock expires; negative afterwards. Units: seconds."""
     purpose: str
+    """The command that holds the lock."""
     stage: str
+    """The step that the apply has reached; '' before the first."""
     modules: Mapping[str, bool]
+    """The admin modules being written, and whether MEMORY of each equalled DISK before."""
 
     def is_dead(self) -> bool:
         """Return whether the lock expired, or its process on this machine has ended."""
@@ -107,16 +111,17 @@ def process_space() -> str:
 
 @dataclass
 class Lock:
-    """The lock of one apply on one instance.
-
-    `leftovers`: the admin modules that a dead owner began to write, and whether MEMORY of each
-    equalled DISK before. The lock records them until MEMORY is restored or an apply finishes them.
-    """
+    """The lock of one apply on one instance."""
 
     client: AdminClient
+    """The connection to the instance."""
     purpose: str
+    """The command that takes the lock."""
     owner: str = field(default_factory=lambda: f"{uuid.uuid4().hex}@{process_space()}")
+    """A random id of the apply, `@`, and the name of its process space."""
     leftovers: Mapping[str, bool] = field(default_factory=dict)
+    """The admin modules that a dead owner began to write, and whether MEMORY of each equalled DISK
+    before. The lock records them until MEMORY is restored or an apply finishes them."""
     _renewed: float = 0.0
     _is_held: bool = False
     _is_lost: bool = False
@@ -390,12 +395,16 @@ RESTARTED = "ProxySQL was restarted meanwhile, so MEMORY and RUNTIME come from D
 
 @dataclass
 class Reconnect:
-    """Reconnect to an instance. `is_gone`: the last attempt failed."""
+    """Reconnect to an instance."""
 
     client: AdminClient
+    """The connection to open again."""
     lock: Lock
+    """The lock to check."""
     is_gone: bool = False
+    """Whether the last attempt failed."""
     was_restarted: bool = False
+    """Whether ProxySQL was restarted since the first connection."""
 
     def connect(self, cause: ConnectionLostError) -> bool:
         """Connect and check the lock, waiting for a ProxySQL that starts; return if it restarted.
