@@ -16,24 +16,26 @@ from proxyctl.catalog.releases import CNF_HAS_HOSTGROUP_ATTRIBUTES, OLDEST
 
 @dataclass(frozen=True)
 class CnfSection:
-    """One section.
-
-    `mandatory`: columns without which an entry is skipped. `keys`: names in the file for a column
-    that has several, the preferred first. `unread`: columns that ProxySQL never reads from the
-    file. `defaults`: of columns whose default differs from the table's. `doubled`: columns in which
-    ProxySQL doubles quotes itself. `quote`: the quote around pasted text; columns in `single` have
-    a single quote. `since`: the first release that reads the section.
-    """
+    """One section."""
 
     name: str
+    """The name of the section in the file."""
     mandatory: tuple[str, ...]
+    """The columns without which an entry is skipped."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The names in the file for a column that has several, the preferred first."""
     unread: frozenset[str] = frozenset()
+    """The columns that ProxySQL never reads from the file."""
     defaults: Mapping[str, Value] = field(default_factory=dict)
+    """The values of columns whose default differs from the table's."""
     doubled: frozenset[str] = frozenset({"comment"})
+    """The columns in which ProxySQL doubles quotes itself."""
     quote: str = "'"
+    """The quote around pasted text."""
     single: frozenset[str] = frozenset()
+    """The columns that have a single quote instead."""
     since: Version = OLDEST
+    """The first release that reads the section."""
 
     @property
     def table(self) -> str:

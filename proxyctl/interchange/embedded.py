@@ -21,17 +21,19 @@ _BASE64 = {"Secret": "data", "ConfigMap": "binaryData"}
 
 @dataclass(frozen=True)
 class EmbeddedFile:
-    """A text, and its place in the file around it.
-
-    Units: `line` counts from 1. `is_literal`: the text has the lines of the file around it, each
-    after `indent` blanks; otherwise it stands there with escapes or in base64.
-    """
+    """A text, and its place in the file around it."""
 
     text: str
+    """The text, decoded if it is in base64."""
     line: int
+    """The line where the text begins. Units: counts from 1."""
     column: int
+    """The column where the text begins. Units: counts from 1."""
     is_literal: bool = False
+    """Whether the text has the lines of the file around it, each after `indent` blanks; otherwise
+    it stands there with escapes or in base64."""
     indent: int = 0
+    """The number of blanks before each line of a literal text."""
 
 
 def embedded_file(

@@ -45,16 +45,18 @@ CnfPlace = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value of the file.
-
-    Shape: `members` of a group by key, in order; `items` of a list or an array.
-    """
+    """One value of the file."""
 
     type: Type
+    """The type of the value."""
     place: CnfPlace
+    """The place of the value."""
     value: Scalar = ""
+    """The number, boolean or text; '' for other types."""
     members: dict[str, Setting] | None = None
+    """The values of a group by key, in order; None for other types."""
     items: tuple[Setting, ...] = ()
+    """The values of a list or an array, in order."""
 
     def children(self) -> tuple[Setting, ...]:
         """Return the values inside: ProxySQL also reads a group as a list of its values."""
@@ -125,14 +127,14 @@ _SCALARS = (Type.INT, Type.LONG, Type.FLOAT, Type.BOOL)
 
 
 class _Parser:
-    """Reads a text token by token.
-
-    Shape: `kind` is that of the next token: the type of a value, `name`, `end`, or the mark itself.
-    """
+    """Reads a text token by token."""
 
     kind: str
+    """The kind of the next token: the type of a value, `name`, `end`, or the mark itself."""
     value: Scalar = ""
+    """The value of the next token."""
     place: CnfPlace
+    """The place of the next token."""
 
     def __init__(self, text: str, path: str, offset: Offset) -> None:
         self._text = text

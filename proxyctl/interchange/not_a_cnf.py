@@ -64,11 +64,14 @@ _IN_USE = f"import the /etc/{CNF} of a machine that runs with it"
 
 @dataclass(frozen=True)
 class _Language:
-    """A language of templates. `mark`: what only its files have. `fix`: may name the `{file}`."""
+    """A language of templates."""
 
     noun: str
+    """The words for such a file in a message."""
     mark: re.Pattern[str]
+    """Matches text that only files of this language have."""
     fix: str
+    """The fix; it may name the `{file}`."""
 
 
 _LANGUAGES = (
@@ -223,11 +226,17 @@ def _is_code(line: str) -> bool:
 
 
 class _Heredoc(NamedTuple):
-    """Lines inside of a script. Units: lines count from 0; `last` is the line after them."""
+    """Lines inside of a script.
+
+    Units: lines count from 0.
+    """
 
     first: int
+    """The first line."""
     last: int
+    """The line after the last one."""
     is_quoted: bool
+    """Whether the word that ends the lines is quoted: the shell then replaces nothing in them."""
 
 
 _OPENING = re.compile(r"""(?<!<)<<[-~]?[ \t]*(?P<quote>["'\\]?)(?P<word>[A-Za-z_]\w*)""")
