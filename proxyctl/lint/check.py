@@ -25,19 +25,23 @@ Finder = Callable[[LintSubject], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `documentation` is the finder's docstring: the mistake, the reason, the fix.
-
-    `pgsql`: it also holds for the PostgreSQL side. `any_size`: it compiles no pattern, tries no
-    query and takes a glance at large tables, so that a plan of any size runs it.
-    """
+    """One check."""
 
     code: str
+    """The code, such as PX101."""
     name: str
+    """The name in words with hyphens."""
     severity: Severity
+    """How bad a finding is, unless the finding says otherwise."""
     documentation: str
+    """The finder's docstring: the mistake, the reason, the fix."""
     find: Finder
+    """Returns the findings in a subject."""
     pgsql: bool = False
+    """Whether the check also holds for the PostgreSQL side."""
     any_size: bool = False
+    """Whether the check compiles no pattern, tries no query and takes a glance at large tables, so
+    that a plan of any size runs it."""
 
     @property
     def summary(self) -> str:

@@ -26,14 +26,15 @@ _MOST_TRIED = 200
 class Verdicts:
     """Rules that other rules make useless.
 
-    Shape: `duplicates` maps a rule_id to that of the first equal rule. `shadowed` pairs a rule with
-    the earlier rule that takes all its queries, `overwritten` with the later rule that sets another
-    destination for all of them. A rule is in at most one of these two; a duplicate is in neither.
+    A rule is in at most one of `shadowed` and `overwritten`; a duplicate is in neither.
     """
 
     duplicates: Mapping[int, int]
+    """The rule_id of the first equal rule, by rule_id."""
     shadowed: list[tuple[Rule, Rule]] = field(default_factory=list)
+    """Each such rule with the earlier rule that takes all its queries."""
     overwritten: list[tuple[Rule, Rule]] = field(default_factory=list)
+    """Each such rule with the later rule that sets another destination for all its queries."""
 
     @property
     def without_effect(self) -> frozenset[int]:
@@ -275,15 +276,14 @@ def entries(rule: Rule) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class FlagReach:
-    """The rules that a query may reach, and the rules that set a flag.
-
-    Shape: `reached` has rule_ids. `setters` has the rules that lead to a flag, reachable or not;
-    `enders` those that set it but end the rules with apply.
-    """
+    """The rules that a query may reach, and the rules that set a flag."""
 
     reached: frozenset[int]
+    """The rule_ids of the rules that a query may reach."""
     setters: Mapping[int, Sequence[Rule]]
+    """The rules that lead to a flag, reachable or not, by flag."""
     enders: Mapping[int, Sequence[Rule]]
+    """The rules that set a flag but end the rules with apply, by flag."""
 
 
 def flag_reach(subject: LintSubject) -> FlagReach:

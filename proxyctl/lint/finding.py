@@ -38,13 +38,12 @@ SEVERITIES = {
 
 
 class Case(NamedTuple):
-    """One of the things that a finding about a row is about: a query, a table, a hostgroup.
-
-    `session`: the one in which lint tried a query.
-    """
+    """One of the things that a finding about a row is about: a query, a table, a hostgroup."""
 
     text: str
+    """The thing, as text."""
     session: Session | None = None
+    """The session in which lint tried a query."""
 
 
 Cases = Set[Case] | Set[Key]

@@ -27,14 +27,14 @@ _SPECIAL = frozenset(".^$|()[]{}*+?\\")
 
 @dataclass(frozen=True)
 class Literals:
-    """The plain text at the beginning of a pattern.
-
-    Shape: each match begins with `first`, at the beginning of the text if `is_anchored`.
-    """
+    """The plain text at the beginning of a pattern."""
 
     is_caseless: bool
+    """Whether the pattern matches upper and lower case alike."""
     is_anchored: bool = False
+    """Whether each match is at the beginning of the text."""
     first: str = ""
+    """The text that each match begins with."""
     is_plain: bool = False
     """Whether the pattern is only `first`, with or without `^` before and `.*` behind it."""
 

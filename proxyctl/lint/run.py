@@ -14,13 +14,18 @@ from proxyctl.rows.row import Key, Where
 
 @dataclass(frozen=True)
 class Ignore:
-    """An entry of `lint: ignore:`. `table` and `key` narrow it to one table, or to one row."""
+    """An entry of `lint: ignore:`."""
 
     codes: frozenset[str]
+    """The codes of the ignored checks."""
     text: str
+    """The entry as the file writes it."""
     where: Where
+    """The place of the entry in the files."""
     table: str | None = None
+    """The only table that the entry is about; None: all tables."""
     key: Key | None = None
+    """The key of the only row that the entry is about; None: all rows."""
 
     def matches(self, finding: Finding, key: Key) -> bool:
         """Return whether the entry covers this row of a finding."""

@@ -40,30 +40,31 @@ class Culprit(NamedTuple):
 
 @dataclass
 class Sent:
-    """The queries of one kind that a row sends to a reader.
-
-    Shape: `query` is the first one; `probe_names` names all, in the order of the probes; `cases`
-    has them with hostgroup and session.
-    """
+    """The queries of one kind that a row sends to a reader."""
 
     hostgroup: int
+    """The hostgroup that the first query goes to."""
     session: Session
+    """The session of the first query."""
     query: str
+    """The first query."""
     probe_names: list[str] = field(default_factory=list)
+    """The names of all queries, in the order of the probes."""
     cases: set[Case] = field(default_factory=set)
+    """All queries with hostgroup and session."""
 
 
 @dataclass
 class Observations:
-    """The queries that go to readers.
-
-    Shape: `sent` by culprit and kind. It leaves out rows that send whole sessions to a reader, or
-    the queries that no rule matches: that may be intended.
-    """
+    """The queries that go to readers."""
 
     sent: dict[tuple[Culprit, QueryKind], Sent] = field(default_factory=dict)
+    """The queries by culprit and kind. Rows that send whole sessions to a reader, or the queries
+    that no rule matches, are left out: that may be intended."""
     readers: set[int] = field(default_factory=set)
+    """The hostgroups that are readers, or probably are."""
     whole_sessions: set[Session] = field(default_factory=set)
+    """The sessions whose queries all go to readers."""
     doubtful: list[tuple[Culprit, Probe, Route, Session]] = field(default_factory=list)
     """Queries that go to a reader for lack of a rule, in sessions whose other writes do not."""
     begins_elsewhere: bool = False

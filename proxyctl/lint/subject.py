@@ -34,15 +34,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RuleRow:
-    """An active row of a table of query rules.
-
-    Shape: `cells` as the table holds them; `rule` as ProxySQL reads them, None if it drops the row
-    at LOAD.
-    """
+    """An active row of a table of query rules."""
 
     key: Key
+    """The key of the row."""
     cells: Mapping[str, Value]
+    """The cells as the table holds them, by column."""
     rule: Rule | None
+    """The rule as ProxySQL reads it; None if it drops the row at LOAD."""
 
     def text(self, column: str) -> str | None:
         """Return a cell as text, None for NULL. The text of a Secret cell is a plain str."""
@@ -64,12 +63,16 @@ class RuleRow:
 
 
 class FamilyRow(NamedTuple):
-    """An active row of a family table. Shape: `roles` has the hostgroups by column name."""
+    """An active row of a family table."""
 
     table: str
+    """The family table."""
     key: Key
+    """The key of the row."""
     cells: ColumnValues
+    """The cells of the row, by column."""
     roles: dict[str, int]
+    """The hostgroups, by column name."""
 
 
 class LintSubject:
