@@ -35,18 +35,18 @@ _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
 @dataclass(frozen=True)
 class ClusterComparison:
-    """A Galera cluster compared with the files.
-
-    Shape: `members` sorted by host, with their answers. `hostgroups`: of the compared family in the
-    files; none if the files have no such family. `missing`: members that no file names. `gone`:
-    configured nodes that are no members.
-    """
+    """A Galera cluster compared with the files."""
 
     cluster: str
+    """The name of the cluster."""
     members: Mapping[Node, NodeAnswer]
+    """The members, sorted by host, with their answers."""
     hostgroups: tuple[Value, ...] = ()
+    """The hostgroups of the compared family in the files; none if the files have no such family."""
     missing: tuple[Node, ...] = ()
+    """The members that no file names."""
     gone: tuple[Node, ...] = ()
+    """The configured nodes that are no members."""
 
     @property
     def agrees(self) -> bool:

@@ -71,20 +71,26 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True)
 class DrainRequest:
-    """A drain or restore of the node that `node` names. Units: seconds."""
+    """A drain or restore of a node."""
 
     node: str
+    """The name of the node."""
     force: bool = False
+    """Whether to drain it in spite of objections."""
     lock_timeout_s: float = 30.0
+    """The longest wait for the lock. Units: seconds."""
     reporter: Reporter = SILENT
+    """Receives progress and warnings."""
 
 
 @dataclass(frozen=True)
 class DrainResult:
-    """The result of a drain or restore. `is_changed` False: the node already was in that state."""
+    """The result of a drain or restore."""
 
     node: Node
+    """Host and port."""
     is_changed: bool
+    """False: the node already was in that state."""
 
 
 def drain(client: AdminClient, request: DrainRequest) -> DrainResult:

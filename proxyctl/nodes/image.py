@@ -34,21 +34,22 @@ _WHO_DECIDES = {
 
 @dataclass(frozen=True)
 class ServerState:
-    """The servers as configured and at RUNTIME.
-
-    Shape: `configured` are the rows of MEMORY, which equal those of DISK; `runtime` has no
-    OFFLINE_HARD rows. `topology`: the families whose nodes a monitor moves. `drained`: the nodes
-    that RUNTIME alone shows drained. `shunned`: the keys of the servers that ProxySQL leaves
-    SHUNNED. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
-    """
+    """The servers as configured and at RUNTIME."""
 
     layout: Layout
+    """The layout of the table of servers."""
     configured: Rows
+    """The rows of MEMORY, which equal those of DISK."""
     runtime: Rows
+    """The rows of RUNTIME, without OFFLINE_HARD rows."""
     topology: Topology = Topology()
+    """The families whose nodes a monitor moves."""
     drained: frozenset[Node] = frozenset()
+    """The nodes that RUNTIME alone shows drained."""
     shunned: frozenset[Key] = frozenset()
+    """The keys of the servers that ProxySQL leaves SHUNNED."""
     has_peers: bool = False
+    """Whether members of a ProxySQL Cluster follow a LOAD."""
 
     @cached_property
     def read(self) -> Callable[[Row], Server]:

@@ -17,16 +17,18 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Connections:
-    """The connections of one server in one hostgroup, counted since ProxySQL started.
-
-    Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
-    """
+    """The connections of one server in one hostgroup, counted since ProxySQL started."""
 
     used: int = 0
+    """The connections in use."""
     free: int = 0
+    """The open connections that are not in use."""
     errors: int = 0
+    """The connections that failed."""
     queries: int = 0
+    """The queries sent to the server."""
     latency_us: int = 0
+    """The round trip of the monitor's last ping; 0 when there was none. Units: microseconds."""
 
     def __add__(self, other: Connections) -> Connections:
         return Connections(
@@ -40,43 +42,46 @@ class Connections:
 
 @dataclass(frozen=True)
 class NodeRow:
-    """A row of a server, with its connections at RUNTIME.
-
-    `stays_shunned`: the row is SHUNNED at RUNTIME, and ProxySQL never undoes that.
-    """
+    """A row of a server, with its connections at RUNTIME."""
 
     server: Server
+    """The row."""
     connections: Connections = Connections()
+    """The connections of the server in its hostgroup."""
     stays_shunned: bool = False
+    """Whether the row is SHUNNED at RUNTIME, and ProxySQL never undoes that."""
 
 
 @dataclass(frozen=True)
 class MonitorCheck:
-    """The last check of a node by the monitor.
-
-    `error`: of the check or of the ping; None without an error. `wsrep`: the columns of
-    monitor.mysql_server_galera_log by name. Units: `lag_s` seconds of replication lag.
-    """
+    """The last check of a node by the monitor."""
 
     at: datetime | None = None
+    """The time of the check; None if there was none."""
     error: str | None = None
+    """The error of the check or of the ping; None without an error."""
     wsrep: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    """The columns of monitor.mysql_server_galera_log, by name."""
     read_only: bool | None = None
+    """The value of read_only; None if the monitor does not read it."""
     lag_s: int | None = None
+    """The replication lag; None if the monitor does not measure it. Units: seconds."""
 
 
 @dataclass(frozen=True)
 class NodeView:
-    """One node of a family or hostgroup, with everything known about it.
-
-    `answer`: the answer of the node itself; None if proxyctl did not ask the node.
-    """
+    """One node of a family or hostgroup, with everything known about it."""
 
     node: Node
+    """Host and port."""
     configured: tuple[NodeRow, ...] = ()
+    """The rows of the node in MEMORY."""
     runtime: tuple[NodeRow, ...] = ()
+    """The rows of the node at RUNTIME."""
     check: MonitorCheck = MonitorCheck()
+    """The last check of the node by the monitor."""
     answer: NodeAnswer | None = None
+    """The answer of the node itself; None if proxyctl did not ask the node."""
 
     @property
     def connections(self) -> Connections:
@@ -101,17 +106,20 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """The nodes behind one ProxySQL.
-
-    `is_monitored` False: the monitor is off, and nodes stay in the hostgroups where it placed them.
-    """
+    """The nodes behind one ProxySQL."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version: str
+    """The version as the instance reports it."""
     groups: tuple[NodeGroup, ...]
+    """The families and the hostgroups without a family."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names of hostgroups from the files, by number."""
     is_monitored: bool = True
+    """False: the monitor is off, and nodes stay in the hostgroups where it placed them."""
 
 
 _STATES = {"0": "Initialized", "1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
