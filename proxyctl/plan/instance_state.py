@@ -14,33 +14,43 @@ from proxyctl.rows.row import DesiredRow, Key, Layer, Rows
 
 @dataclass(frozen=True)
 class Access:
-    """The login in use. `socket`: the path of a Unix socket that replaces host and port."""
+    """The login in use."""
 
     user: str
+    """The admin account."""
     password: str = field(repr=False)
+    """Its password."""
     host: str
+    """The host of the admin interface."""
     port: int
+    """The port of the admin interface."""
     socket: str | None = None
+    """The path of a Unix socket that replaces host and port."""
 
 
 @dataclass(frozen=True)
 class InstanceInfo:
-    """The facts of an instance that are read before its rows.
-
-    `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that
-    an interrupted apply began to write, and whether MEMORY equalled DISK before. `taken_over`: the
-    same after its lock was taken over and MEMORY was loaded from DISK.
-    """
+    """The facts of an instance that are read before its rows."""
 
     name: str
+    """The name of the instance in the files, or its address."""
     address: str
+    """The address of the admin interface."""
     version_text: str
+    """The version as the instance reports it."""
     access: Access
+    """The login in use."""
     layouts: Mapping[str, Layout]
+    """The tables of the instance, by catalogue name."""
     deviations: Deviations
+    """The columns and variables that the catalogue lacks."""
     facts: RuntimeFacts
+    """The variables at RUNTIME that a plan depends on."""
     staged: Mapping[str, bool]
+    """The admin modules that an interrupted apply began to write, and whether MEMORY equalled DISK
+    before."""
     taken_over: Mapping[str, bool]
+    """The same, after its lock was taken over and MEMORY was loaded from DISK."""
 
     @property
     def version(self) -> Version:
@@ -50,22 +60,23 @@ class InstanceInfo:
 
 @dataclass(frozen=True)
 class InstanceState:
-    """The state of an instance.
-
-    Shape: `tables` by name with all layers: the admin modules that the files manage. `unmanaged`:
-    the RUNTIME rows of the other tables, except for `counted` ones, which have more rows than a
-    plan reads: their number in MEMORY. `destinations`: the hostgroups that RUNTIME sends traffic
-    to, for the tables of DESTINATIONS that were not read. `connections` in use by table of servers
-    and its key. `membership`: the ProxySQL Cluster as the instance sees it.
-    """
+    """The state of an instance."""
 
     info: InstanceInfo
+    """The facts that were read before the rows."""
     tables: Mapping[str, TableLayers]
+    """The tables of the admin modules that the files manage, by name, with all layers."""
     unmanaged: Mapping[str, Rows] = field(default_factory=dict)
+    """The RUNTIME rows of the other tables, except for `counted` ones."""
     counted: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows in MEMORY of each table that has more rows than a plan reads."""
     destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+    """The hostgroups that RUNTIME sends traffic to, for the tables of DESTINATIONS that were not
+    read."""
     connections: Mapping[str, Mapping[Key, int]] = field(default_factory=dict)
+    """The connections in use, by table of servers and its key."""
     membership: Membership = field(default_factory=Membership)
+    """The ProxySQL Cluster as the instance sees it."""
 
     def rows(self, name: str) -> Mapping[Layer, Rows]:
         """Return the rows of a table by layer, as an apply will find them.

@@ -139,15 +139,17 @@ def make(
 
 
 class _Lint(NamedTuple):
-    """What a plan says of lint.
-
-    `skipped`: the codes of checks that did not run. `dangers`: the errors that it introduces.
-    """
+    """What a plan says of lint."""
 
     findings: tuple[LocatedFinding, ...] = ()
+    """The findings that the plan introduces; in a plan that changes nothing, the errors in the
+    files."""
     known_findings: int = 0
+    """The number of findings that were there before."""
     skipped: tuple[str, ...] = ()
+    """The codes of the checks that did not run."""
     dangers: tuple[guards.Danger, ...] = ()
+    """The errors that the plan introduces."""
 
 
 def _lint(

@@ -29,17 +29,17 @@ MOST_LISTED = 20
 
 @dataclass(frozen=True)
 class Pending:
-    """One row that somebody edited in MEMORY.
-
-    Shape: `layers` are the layers without the edit. `difference` has the row of the first of them
-    as `current`, the row of MEMORY as `desired`, and no columns if the row was added or deleted.
-    `is_managed`: whether the files manage the row and its edited columns.
-    """
+    """One row that somebody edited in MEMORY."""
 
     layout: Layout
+    """The layout of the table."""
     layers: tuple[Layer, ...]
+    """The layers without the edit."""
     difference: Difference
+    """The row of the first of these layers as `current`, and the row of MEMORY as `desired`. It has
+    no columns if the row was added or deleted."""
     is_managed: bool
+    """Whether the files manage the row and its edited columns."""
 
     @property
     def key(self) -> Key:

@@ -65,32 +65,34 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Discarded:
-    """The pending edits of one admin module that `--discard-pending` overwrites.
-
-    Shape: `edits` describes the first edits, one line each; `count` counts all.
-    """
+    """The pending edits of one admin module that `--discard-pending` overwrites."""
 
     module: str
+    """The name of the admin module."""
     count: int
+    """The number of all edits."""
     edits: tuple[str, ...]
+    """Descriptions of the first edits, one line each."""
 
 
 class ShardMove(NamedTuple):
-    """A name with a shard of its own whose queries would go to other servers than now.
-
-    Shape: `sharding` is the section, '' for a row of fast routing that no section made; `kind` is
-    table or schema; `current` and `desired` are hostgroups. `how` is one of: `moves`; `enters`: no
-    rule placed the name until now; `joins`: the same, and its section or fast routing already
-    places other names; `leaves`: nothing places the name afterwards; `servers`: its hostgroup stays
-    the same and gets servers of another hostgroup; `reads`: only its reads go to another shard.
-    """
+    """A name with a shard of its own whose queries would go to other servers than now."""
 
     sharding: str
+    """The section; '' for a row of fast routing that no section made."""
     kind: str
+    """Either `table` or `schema`."""
     name: str
+    """The name of the table or schema."""
     current: int
+    """The hostgroup that the queries go to now."""
     desired: int
+    """The hostgroup that the queries would go to."""
     how: str
+    """One of: `moves`; `enters`: no rule placed the name until now; `joins`: the same, and its
+    section or fast routing already places other names; `leaves`: nothing places the name
+    afterwards; `servers`: its hostgroup stays the same and gets servers of another hostgroup;
+    `reads`: only its reads go to another shard."""
 
 
 @dataclass(frozen=True)

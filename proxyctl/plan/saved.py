@@ -24,16 +24,24 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """The contents of the file. `text` and `shown` are for `show`, the rest is for an apply."""
+    """The contents of the file, for `show` and for an apply."""
 
     address: str
+    """The address of the instance that the plan is for."""
     fingerprint: str
+    """The fingerprint of the plan."""
     seal: str
+    """The salt and the hash of the secrets that the plan would write; empty without secrets."""
     paths: tuple[str, ...]
+    """The configuration files."""
     variables: tuple[str, ...]
+    """The names of the variables for templates."""
     options: tuple[str, ...]
+    """The options of the plan."""
     text: str
+    """The plan as text, for `show` only."""
     shown: Mapping[str, object]
+    """The plan as JSON, for `show` only."""
 
     @classmethod
     def read(cls, path: Path) -> SavedPlan:

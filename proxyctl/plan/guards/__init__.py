@@ -13,17 +13,16 @@ FORCE = "--force"
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """A transition that a guard refuses unless it is allowed.
-
-    `guard`: the key in the section `guards`. `fix`: the safe way, which a refusal names before the
-    option that allows the transition. `can_force` False: no option allows it, because the apply
-    could not finish.
-    """
+    """A transition that a guard refuses unless it is allowed."""
 
     guard: str
+    """The key in the section `guards`."""
     message: str
+    """The transition, in one sentence."""
     fix: str
+    """The safe way, which a refusal names before the option that allows the transition."""
     can_force: bool = True
+    """False: no option allows the transition, because the apply could not finish."""
 
 
 def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:

@@ -31,18 +31,19 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Needs:
-    """The hostgroups that are needed.
-
-    Shape: `writers` are the writer hostgroups of monitored families; `before` and `after` are the
-    hostgroups that rules, fast routing and users send traffic to now and after the apply, by table,
-    whoever owns their rows. `names` by number. `noun`: the word for a hostgroup.
-    """
+    """The hostgroups that are needed."""
 
     writers: frozenset[Value]
+    """The writer hostgroups of monitored families."""
     before: Mapping[str, frozenset[Value]]
+    """The hostgroups that rules, fast routing and users send traffic to now, by table, whoever owns
+    their rows."""
     after: Mapping[str, frozenset[Value]]
+    """The same hostgroups after the apply."""
     names: Mapping[int, str]
+    """The names of hostgroups, by number."""
     noun: str = "hostgroup"
+    """The word for a hostgroup."""
 
     def called(self, hostgroup: Value) -> str:
         """Return `hostgroup 10 (writer)`, or `pgsql hostgroup 10`."""

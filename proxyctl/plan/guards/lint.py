@@ -27,15 +27,14 @@ from proxyctl.rows.row import Key, sorted_keys
 
 @dataclass(frozen=True)
 class LintResult:
-    """What lint finds in a plan.
-
-    Shape: `introduced` has errors and warnings; `known` are those that were there before; `skipped`
-    has the codes of the checks that did not run.
-    """
+    """What lint finds in a plan."""
 
     introduced: tuple[LocatedFinding, ...] = ()
+    """The errors and warnings that the plan introduces."""
     known: tuple[LocatedFinding, ...] = ()
+    """The errors and warnings that were there before."""
     skipped: tuple[str, ...] = ()
+    """The codes of the checks that did not run."""
 
     @property
     def errors(self) -> tuple[LocatedFinding, ...]:

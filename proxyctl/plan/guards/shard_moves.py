@@ -52,16 +52,18 @@ _PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
 
 
 class _Shard(NamedTuple):
-    """A table or schema with a shard of its own.
-
-    `sharding` '': a row of fast routing that no section made. `username` or `schemaname` None: any.
-    """
+    """A table or schema with a shard of its own."""
 
     sharding: str
+    """The section; '' for a row of fast routing that no section made."""
     by_schema: bool
+    """Whether the name is a schema, not a table."""
     name: str
+    """The name of the table or schema."""
     username: str | None
+    """The user of the row or rule; None: any."""
     schemaname: str | None = None
+    """The schema that the rule is limited to; None: any."""
 
     @property
     def shown(self) -> str:
