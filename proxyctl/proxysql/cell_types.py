@@ -28,16 +28,18 @@ class CellType(NamedTuple):
 
 @dataclass(frozen=True)
 class MistypedCells:
-    """The cells of one column of MEMORY that have one type that the catalogue does not have there.
-
-    `count`: their number. `first`: the key of the first such row, as ProxySQL reads it.
-    """
+    """The cells of one column of MEMORY of one type that the catalogue does not have there."""
 
     table: Table
+    """The table."""
     column: Column
+    """The column."""
     type: CellType
+    """The type of the cells."""
     count: int
+    """The number of the cells."""
     first: Key
+    """The key of the first row with such a cell, as ProxySQL reads it."""
 
     @property
     def is_key(self) -> bool:

@@ -19,16 +19,16 @@ from proxyctl.rows.row import KEEP, DesiredRow, Key, Row, Rows
 
 
 class Difference(NamedTuple):
-    """One row that differs between a layer and the desired state.
-
-    Shape: `current` None: the layer lacks the row; `desired` None: the layer should not have it.
-    `columns`: for a row on both sides, the positions that differ.
-    """
+    """One row that differs between a layer and the desired state."""
 
     key: Key
+    """The key of the row."""
     current: Row | None
+    """The row of the layer; None: the layer lacks it."""
     desired: DesiredRow | None
+    """The desired row; None: the layer should not have it."""
     columns: tuple[int, ...] = ()
+    """The positions that differ, for a row on both sides."""
 
 
 def same_rows(left: Mapping[Key, DesiredRow], right: Mapping[Key, DesiredRow]) -> bool:

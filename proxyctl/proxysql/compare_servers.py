@@ -28,22 +28,22 @@ def _same_status(current: object, desired: object) -> bool:
 
 @dataclass
 class ServersVerdict:
-    """The result. `discovered`: nodes that the monitor added; a plan leaves them alone."""
+    """The result."""
 
     differences: list[Difference]
+    """The differences; a key may appear several times, each time with another `current`."""
     discovered: list[Node]
+    """The nodes that the monitor added; a plan leaves them alone."""
 
 
 @dataclass
 class _ServersByFamily(Generic[AnyRow]):
-    """Server rows, divided by family.
-
-    Shape: `outside`: rows of no family, by key; `nodes`: the rows of each node of a family, with
-    their keys.
-    """
+    """Server rows, divided by family."""
 
     outside: dict[Key, AnyRow]
+    """The rows of no family, by key."""
     nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
+    """The rows of each node of a family, with their keys."""
 
 
 def _divided(rows: Mapping[Key, AnyRow], topology: Topology) -> _ServersByFamily[AnyRow]:
@@ -60,17 +60,20 @@ def _divided(rows: Mapping[Key, AnyRow], topology: Topology) -> _ServersByFamily
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The parameters of a comparison.
-
-    `is_owned`: whether a plan deletes a row in no file. `shunned`: as `compare_servers` takes it.
-    """
+    """The parameters of a comparison."""
 
     layout: Layout
+    """The layout of the table of servers."""
     read: Callable[[DesiredRow], Server]
+    """Returns the cells of a row that decide about traffic."""
     is_owned: Callable[[Key], bool]
+    """Returns whether a plan deletes a row that is in no file."""
     ignored: frozenset[int]
+    """The positions that are not compared."""
     drained: Collection[Node]
+    """The nodes that do not differ in the columns that drain them."""
     shunned: Collection[Key]
+    """The keys of the rows whose SHUNNED is not ProxySQL's own, as `compare_servers` takes them."""
 
     def held(self, current: Row) -> frozenset[int]:
         """Return the columns by which a RUNTIME row of a drained node is drained."""

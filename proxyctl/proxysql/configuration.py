@@ -18,14 +18,14 @@ from proxyctl.rows.row import Key, Row, Rows, Secret, Where
 
 @dataclass(frozen=True)
 class ConfigTable:
-    """A table in a configuration. Shape: `rows` as MEMORY or RUNTIME holds them, by key.
-
-    `is_whole` False: the files own a part of the table, and its other rows are not known.
-    """
+    """A table in a configuration."""
 
     layout: Layout
+    """The layout of the table."""
     rows: Rows
+    """The rows as MEMORY or RUNTIME holds them, by key."""
     is_whole: bool = True
+    """False: the files own a part of the table, and its other rows are not known."""
 
     def column(self, name: str) -> list[Value]:
         """Return one column, in the order of the rows."""
@@ -43,20 +43,20 @@ def _nowhere(table: str, key: Key, column: str | None) -> Where | None:  # noqa:
 
 @dataclass(frozen=True)
 class Configuration:
-    """Tables, variables, and names to show.
-
-    Shape: `tables` by catalogue name, without tables of variables; `variables`: the variables that
-    are set, in ProxySQL's canonical text; `hostgroup_names` by number. `place` finds rows in the
-    files. `lacks`: the words for a row without a place, such as `in no file`; '' if no files are
-    known.
-    """
+    """Tables, variables, and names to show."""
 
     version: Version
+    """The version of ProxySQL."""
     tables: Mapping[str, ConfigTable]
+    """The tables by catalogue name, without tables of variables."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """The variables that are set, in ProxySQL's canonical text."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names of hostgroups, by number."""
     place: PlaceFinder = _nowhere
+    """Finds rows in the files."""
     lacks: str = ""
+    """The words for a row without a place, such as `in no file`; '' if no files are known."""
 
     def owner(self, table: str, key: Key) -> str:
         """Return ` (in no file)` for a row that the known files lack, else ''."""

@@ -80,24 +80,31 @@ class MonitorSettings:
 
 @dataclass(frozen=True)
 class Family:
-    """One monitored family.
-
-    `discovers`: the monitor adds nodes that nobody configured. `also`: the kinds of other rows that
-    claim the family's hostgroups. The last three fields are columns of the family's row, and not
-    part of its identity.
-    """
+    """One monitored family."""
 
     kind: str
+    """The kind of the family, such as `galera` or `replication`."""
     writer: Value
+    """The writer hostgroup."""
     hostgroups: frozenset[Value]
+    """All hostgroups of the family."""
     offline: Value = None
+    """The offline hostgroup; None if the kind has none."""
     backup: Value = None
+    """The backup writer hostgroup; None if the kind has none."""
     discovers: bool = False
+    """Whether the monitor adds nodes that nobody configured."""
     also: tuple[str, ...] = ()
+    """The kinds of other rows that claim the family's hostgroups."""
     protocol: str = "mysql"
+    """Either `mysql` or `pgsql`."""
     reader: Value = field(default=None, compare=False)
+    """The reader hostgroup. Like the two fields below, it is a column of the family's row, and not
+    part of its identity."""
     max_writers: int = field(default=1, compare=False)
+    """The most nodes in the writer hostgroup; 1 if the table does not have the column."""
     writer_is_also_reader: int = field(default=0, compare=False)
+    """The cell of that column; 0 if the table does not have it."""
 
     @property
     def identity(self) -> tuple[str, str, Value]:
