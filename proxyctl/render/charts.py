@@ -38,26 +38,31 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class OverTime:
-    """The load over time: queries running at once, that is seconds of query time per second.
-
-    Shape: `legend` are pairs of a colour and a hostgroup; `levels` and `ticks` are positions on the
-    axes with their labels.
-    """
+    """The load over time: queries running at once, that is seconds of query time per second."""
 
     legend: Sequence[tuple[str, str]]
+    """Pairs of a colour and a hostgroup."""
     blocks: Sequence[Block]
+    """The load of each hostgroup in each interval."""
     levels: Sequence[tuple[float, str]]
+    """Positions on the load axis with their labels."""
     ticks: Sequence[tuple[float, str]]
+    """Positions on the time axis with their labels."""
 
 
 class Bar(NamedTuple):
-    """A part of the query time. `width` is a percentage of the biggest part."""
+    """A part of the query time."""
 
     name: str
+    """The name of the part."""
     share: str
+    """Its percentage of the whole query time, as text."""
     width: float
+    """Its length, as a percentage of the biggest part."""
     colour: str
+    """The colour of the bar."""
     title: str
+    """The name, the number of queries and their time, as text."""
 
 
 def load_over_time(report: DigestReport, names: Mapping[int, str]) -> OverTime | None:

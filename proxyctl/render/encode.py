@@ -45,10 +45,11 @@ class Shape(Generic[Thing]):
     """The keys of an object, in order, under the `name` that the documentation uses.
 
     `keys`: separated by blanks. A key's value is the attribute of the same name, or `computed` from
-    the result. `base`: the shape that this one extends.
+    the result.
     """
 
     base: Shape[Thing] | None = None
+    """The shape that this one extends; None if it extends none."""
 
     def __init__(self, name: str, keys: str, /, **computed: Callable[[Thing], object]) -> None:
         self.name = name

@@ -96,22 +96,24 @@ def header_lines(view: View) -> tuple[list[LabelledText], list[LabelledText]]:
 
 @dataclass(frozen=True)
 class LiveTable(Generic[Line]):
-    """A table.
-
-    Shape: `order` is the title of the column that sorts the table at first. `row_key` identifies a
-    line from one look to the next. `kind` is the colour of a line by the names of Style, '' for
-    none. `further` has the fields that a line in full has besides its columns. `is_sum` lines
-    come last in every order but the first.
-    """
+    """A table."""
 
     name: str
+    """The title of the table."""
     columns: tuple[TableColumn[Line], ...]
+    """All columns, in order."""
     order: str
+    """The title of the column that sorts the table at first."""
     lines: Callable[[View], Sequence[Line]]
+    """Returns the lines of a view."""
     row_key: Callable[[Line], str]
+    """Returns the text that identifies a line from one look to the next."""
     kind: Callable[[Line], str]
+    """Returns the colour of a line, by the names of Style; '' for none."""
     further: Callable[[Line], Iterable[LabelledText]]
+    """Returns the fields that a line in full has besides its columns."""
     is_sum: Callable[[Line], bool] = lambda _line: False
+    """Returns whether a line comes last in every order but the first."""
 
     def details(self, line: Line) -> list[LabelledText]:
         """Return the fields of a line that are not empty."""

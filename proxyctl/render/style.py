@@ -27,15 +27,14 @@ MOST_NAMES = 8
 
 @dataclass(frozen=True)
 class Style:
-    """Colours text, or leaves it plain: every text makes sense without colour.
-
-    `width`: of the terminal, in characters; None: lines may have any length.
-    `is_verbose`: do not cut values.
-    """
+    """Colours text, or leaves it plain: every text makes sense without colour."""
 
     is_coloured: bool = False
+    """Whether text is coloured."""
     width: int | None = None
+    """The width of the terminal; None: lines may have any length. Units: characters."""
     is_verbose: bool = False
+    """Whether values are shown in full, not cut."""
 
     def __call__(self, kind: str, text: str) -> str:
         """Return the text in the colour of its kind."""

@@ -27,19 +27,20 @@ _FORMULA = ("=", "+", "-", "@")
 
 @dataclass(frozen=True)
 class TableColumn(Generic[Line]):
-    """A column.
-
-    Shape: `text` is safe on a terminal, with its unit. `value` None: the column has only a text.
-    Numbers are aligned right. Of a live view: `width` in characters, 0 for all the room that other
-    columns leave; `from_width`: the narrowest terminal that shows the column.
-    """
+    """A column."""
 
     title: str
+    """The title."""
     text: Callable[[Line], str]
+    """Returns the text of a line, safe on a terminal, with its unit."""
     value: Callable[[Line], Cell] | None = None
+    """Returns the value of a line; None: the column has only a text."""
     is_number: bool = True
+    """Whether the values are numbers, which are aligned right."""
     width: int = 0
+    """The width in a live view; 0: all the room that other columns leave. Units: characters."""
     from_width: int = 0
+    """The narrowest terminal on which a live view shows the column. Units: characters."""
 
     def key(self, line: Line) -> Cell:
         """Return the sort key of a line: the value, else the text."""
