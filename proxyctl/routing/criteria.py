@@ -54,11 +54,14 @@ class Effect(Enum):
 
 
 class CriterionFlaw(NamedTuple):
-    """What is wrong with a criterion. Shape: `problem` follows the column's value in a message."""
+    """What is wrong with a criterion."""
 
     effect: Effect
+    """What the flaw does to the rule."""
     problem: str
+    """The problem, in words that follow the column's value in a message."""
     fix: str | None = None
+    """The fix, if one is known."""
 
 
 _REPEATED = frozenset({"client_addr", "digest"})

@@ -45,15 +45,13 @@ _AFTER_PATTERNS = (
 
 @dataclass(frozen=True)
 class ExplainedQuery:
-    """The route of one query: everything that `explain`, `test` and the batch form show.
-
-    One for one of the outcomes has the outcome's `route`.
-    """
+    """The route of one query: everything that `explain`, `test` and the batch form show."""
 
     request: ClientQuery
     """The query."""
     route: Route
-    """Where the query goes, and how it is rewritten."""
+    """Where the query goes, and how it is rewritten. An answer for one of the outcomes has the
+    route of that outcome."""
     outcomes: tuple[PossibleRoute, ...]
     """All routes that weighted flagOUTs allow; a single one without a draw."""
     explainer: Explainer

@@ -21,21 +21,23 @@ _DETECTING, _PROTECTING = "DETECTING", "PROTECTING"
 
 
 class WhitelistRule(NamedTuple):
-    """What a rule asks of a query. Shape: `digest` as RUNTIME prints it."""
+    """What a rule asks of a query."""
 
     schemaname: str
+    """The schema."""
     flag: int
+    """The flagIN."""
     digest: str
+    """The digest as RUNTIME prints it."""
 
 
 class FirewallVerdict(NamedTuple):
-    """What the firewall does with a query, and why.
-
-    `is_blocked` None: it is not known, and `reason` is what is missing.
-    """
+    """What the firewall does with a query, and why."""
 
     is_blocked: bool | None
+    """Whether the firewall blocks the query; None: it is not known."""
     reason: str
+    """The reason; if the verdict is not known, what is missing."""
 
 
 class Firewall:

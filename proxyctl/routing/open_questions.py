@@ -24,11 +24,12 @@ Rewriting = tuple[object, ...]
 
 
 class Question(NamedTuple):
-    """A question that a digest leaves open. `text`: the rewriting of the query before it."""
+    """A question that a digest leaves open."""
 
     column: str
     subject: object
     text: object = ()
+    """The rewriting of the query before the question."""
 
 
 class Assumption(NamedTuple):

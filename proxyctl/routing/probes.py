@@ -29,18 +29,18 @@ class Probe(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """The sample queries in the SQL of one side.
-
-    Shape: `lock_ends` has the ends that turn a SELECT into a locking read, by name; `write_words`
-    the first words of simple writes. `probes` begin with BASIC. No cache may answer `changing` and
-    `locking`: their answers differ each time, or they lock.
-    """
+    """The sample queries in the SQL of one side."""
 
     lock_ends: Mapping[str, str]
+    """The ends that turn a SELECT into a locking read, by name."""
     write_words: frozenset[str]
+    """The first words of simple writes."""
     probes: tuple[Probe, ...]
+    """The queries to try; they begin with BASIC."""
     changing: tuple[Probe, ...]
+    """Reads that no cache may answer: their answers differ each time."""
     locking: tuple[Probe, ...]
+    """Reads that no cache may answer: they lock."""
 
 
 def _probes(kind: QueryKind, queries: Mapping[str, str]) -> tuple[Probe, ...]:

@@ -94,14 +94,14 @@ def session_for(rule: Rule, username: str | None) -> Session:
 
 
 class _Twin(NamedTuple):
-    """The twin that is tried instead of a session.
-
-    `rules` name the twin; `own_rules`, one by one the same, name the session.
-    """
+    """The twin that is tried instead of a session."""
 
     session: Session
+    """The twin."""
     rules: tuple[Rule, ...]
+    """The rules that name the twin."""
     own_rules: tuple[Rule, ...]
+    """The rules that name the session itself; each is the same as its counterpart in `rules`."""
 
 
 class Reach:

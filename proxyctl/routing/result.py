@@ -30,13 +30,12 @@ class HostgroupOrigin(Enum):
 
 
 class Loop(NamedTuple):
-    """Rules that lead back to each other until mysql-query_processor_iterations runs out.
-
-    Shape: `rule_ids` is one turn; `turns` equal turns were skipped.
-    """
+    """Rules that lead back to each other until mysql-query_processor_iterations runs out."""
 
     rule_ids: tuple[int, ...]
+    """The rules of one turn."""
     turns: int
+    """The number of equal turns that were skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +149,12 @@ class FastRoutingUse(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A rule that was tried.
-
-    Shape: `reason` None: the rule matched. Only then `sets` and the fields after it have a meaning.
-    """
+    """A rule that was tried."""
 
     rule_id: int
+    """The rule."""
     reason: Reason | None
+    """The first criterion that fails; None: the rule matched."""
     flag: int
     """The flagIN of the query: only rules with this flagIN can match."""
     broken: Mapping[str, str]
@@ -164,26 +162,29 @@ class Step:
     unverified: tuple[str, ...]
     """The columns whose pattern has unusual syntax: ProxySQL's engine may read it differently."""
     sets: Mapping[str, int | str]
-    """The values that the rule set, with destination_hostgroup."""
+    """The values that the rule set, with destination_hostgroup. This field and those below it have
+    a meaning only if the rule matched."""
     flag_after: int
+    """The flagIN of the query after the rule."""
     rewritten: bytes | None = None
     """The text after a rule with a replace_pattern, even if it did not change."""
     applied: bool = False
+    """Whether the rule has apply, which ends the evaluation."""
     started_again: bool = False
     """Whether the evaluation went back to the first rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A route and its explanation.
-
-    Shape: `steps` hold each rule that ProxySQL tried, again for each time it is evaluated again,
-    and after a rule with apply the rules that were not reached.
-    """
+    """A route and its explanation."""
 
     route: Route
+    """The route."""
     steps: tuple[Step, ...]
+    """Each rule that ProxySQL tried, again for each time it is evaluated again; after a rule with
+    apply, also the rules that were not reached."""
     fast_routing: FastRoutingUse
+    """How fast routing took part."""
     fast_key: tuple[str, str, int] | None
     """The row of fast routing that decided."""
     hints: Mapping[str, int | str]

@@ -12,17 +12,19 @@ from proxyctl.rows.row import Where
 
 @dataclass(frozen=True)
 class RoutingTest:
-    """One query of one session, and its expected route.
-
-    Shape: `expect` has only the keys that the file sets, with hostgroups as numbers. A value of
-    None expects that there is none (`rewritten: null`: no rule rewrites the query).
-    """
+    """One query of one session, and its expected route."""
 
     query: str
+    """The query as the file writes it."""
     request: ClientQuery
+    """The query and its session, as routing takes them."""
     expect: Mapping[str, Any]
+    """Only the keys that the file sets, with hostgroups as numbers. A value of None expects that
+    there is none (`rewritten: null`: no rule rewrites the query)."""
     where: Where
+    """The place of the test in the files."""
     name: str | None = None
+    """The name of the test, if it has one."""
 
     @property
     def title(self) -> str:

@@ -24,17 +24,15 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Destination:
-    """The servers that a query may reach.
-
-    Shape: `family` names the monitored family of the hostgroup. Then `backends` are all nodes of
-    the family, and the monitor decides which nodes are in this hostgroup. `family` is '' if the
-    rows decide: outside families, and at RUNTIME. `is_known` False: the configuration has no table
-    of servers.
-    """
+    """The servers that a query may reach."""
 
     backends: tuple[Server, ...]
+    """The servers of the hostgroup; if `family` names a family, all nodes of the family."""
     family: str = ""
+    """The monitored family of the hostgroup: the monitor decides which nodes are in the hostgroup.
+    It is '' if the rows decide: outside families, and at RUNTIME."""
     is_known: bool = True
+    """False: the configuration has no table of servers."""
 
 
 class HostgroupServers:

@@ -25,15 +25,19 @@ class Failure(NamedTuple):
 class TestResult:
     """The result of one test.
 
-    Shape: `answer` is the likeliest answer. If rules draw a flagOUT, every outcome must be as
-    expected; else `answer` has the outcome of the `failures`, and `chance` is its probability.
+    If rules draw a flagOUT, every outcome must be as expected.
     """
 
     test: RoutingTest
+    """The test."""
     answer: ExplainedQuery
+    """The likeliest answer; in a failed test, the answer with the outcome of the `failures`."""
     matched_rules: frozenset[int]
+    """The rules that match in any outcome."""
     failures: tuple[Failure, ...] = ()
+    """The keys with another value than expected, of the first outcome that has any."""
     chance: float = 1.0
+    """The probability of the outcome of the `failures`."""
 
     @property
     def passed(self) -> bool:

@@ -19,13 +19,12 @@ _TRUTH = {"true": True, "false": False}
 class DigestOptions:
     """Each field except `version` is the variable `mysql-query_digests_<field>`, with its default.
 
-    `version` is the ProxySQL that makes the digests. Up to 2.7 ProxySQL keeps each of the two
-    limits in one signed byte. So a limit whose low byte is zero, such as 256, folds nothing, and
-    257 means 1. With a low byte above 127 ProxySQL reads and writes outside its buffer: with
-    grouping_limit=200, `SELECT f(1,a)` ends the process.
+    Up to 2.7 ProxySQL keeps each of the two limits in one signed byte. So a limit whose low byte is
+    zero, such as 256, folds nothing, and 257 means 1. With a low byte above 127 ProxySQL reads and
+    writes outside its buffer: with grouping_limit=200, `SELECT f(1,a)` ends the process.
 
-    Units: both lengths are bytes. Raises: ValueError for a number that ProxySQL refuses for the
-    variable, and for a limit that can end the process.
+    Raises: ValueError for a number that ProxySQL refuses for the variable, and for a limit that can
+    end the process.
     """
 
     lowercase: bool = False
@@ -35,8 +34,11 @@ class DigestOptions:
     grouping_limit: int = 3
     groups_grouping_limit: int = 10
     max_digest_length: int = 2048
+    """Units: bytes."""
     max_query_length: int = 65000
+    """Units: bytes."""
     version: Version = REFERENCE
+    """The ProxySQL that makes the digests."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -66,14 +66,13 @@ and `/*! SET sql_mode = 'x' */` keeps its quotes."""
 
 
 class NeverReason(NamedTuple):
-    """Why a pattern matches no digest text.
-
-    `is_certain` False: it matches the digest text of an unusual query, such as `id = 42col`, where
-    the number begins a name.
-    """
+    """Why a pattern matches no digest text."""
 
     never: Never
+    """The part of the pattern that no digest text has."""
     is_certain: bool
+    """False: the pattern matches the digest text of an unusual query, such as `id = 42col`, where
+    the number begins a name."""
 
 
 _MOST_REPEATED = 50

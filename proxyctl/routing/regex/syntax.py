@@ -70,14 +70,12 @@ class LiteralText(NamedTuple):
 
 
 class Chars(NamedTuple):
-    """One character.
-
-    Shape: `letters` show it, in the order of the pattern; `accepts` has a bit for each character of
-    ASCII, and NOT_ASCII.
-    """
+    """One character."""
 
     letters: str
+    """Characters that show it, in the order of the pattern."""
     accepts: int
+    """A bit for each character of ASCII, and NOT_ASCII."""
 
 
 class End(NamedTuple):
@@ -99,11 +97,14 @@ class Choice(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """The item some times. Shape: `most` None without a bound."""
+    """The item some times."""
 
     item: RegexNode
+    """The item."""
     least: int
+    """The smallest number of times."""
     most: int | None
+    """The largest number of times; None without a bound."""
 
 
 RegexNode = LiteralText | Chars | End | Concatenation | Choice | Repeat
