@@ -14,10 +14,12 @@ from proxyctl.rows.row import DesiredRow, Key, Where
 
 
 class NumberRange(NamedTuple):
-    """Numbers from `low` to `high`, both included."""
+    """Numbers within a range."""
 
     low: int
+    """The smallest number, included."""
     high: int
+    """The largest number, included."""
 
     def __str__(self) -> str:
         return f"{self.low}-{self.high}"
@@ -48,16 +50,14 @@ def _allows(term: Term, value: Value) -> bool:
 
 @dataclass(frozen=True)
 class Scope:
-    """The part of a table that the files own (`manage:`).
-
-    `owns` returns whether the scope has a primary key; `text` is the scope as the file writes it
-    (`rule_id 10-5999`); `terms` is the scope as data, for SQL: a row is in it if each column fits
-    any of its terms.
-    """
+    """The part of a table that the files own (`manage:`)."""
 
     owns: Callable[[Key], bool]
+    """Returns whether the scope has a primary key."""
     text: str
+    """The scope as the file writes it (`rule_id 10-5999`)."""
     terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
+    """The scope as data, for SQL: a row is in it if each column fits any of its terms."""
 
     @classmethod
     def of(cls, key: Sequence[str], terms: Mapping[str, Sequence[Term]], text: str) -> Scope:
@@ -74,23 +74,24 @@ class Scope:
 
 @dataclass(frozen=True)
 class DesiredTable:
-    """One managed table.
-
-    Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
-    names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
-    sets to the first place that sets it. `scope` None: the files own the whole table. `origins`:
-    the special sections that generate its rows, as `Where.origin` names them. `references`: columns
-    (or variables) whose texts are secrets in every layer, also in deleted rows.
-    """
+    """One managed table."""
 
     layout: Layout
+    """The layout of the table."""
     rows: Mapping[Key, DesiredRow]
+    """The rows by key; a row holds KEEP where the files leave a column alone."""
     where: Mapping[Key, Where] = field(default_factory=dict)
+    """The place of each row in the files, by key."""
     used: Mapping[str, Where] = field(default_factory=dict)
+    """The first place that sets a column, for each column that a file sets."""
     keep_on_update: frozenset[str] = frozenset()
+    """The columns that count only at INSERT (`manage: ignore:`)."""
     scope: Scope | None = None
+    """The part of the table that the files own; None: the whole table."""
     origins: frozenset[str] = frozenset()
+    """The special sections that generate rows of the table, as `Where.origin` names them."""
     references: frozenset[str] = frozenset()
+    """The columns (or variables) whose texts are secrets in every layer, also in deleted rows."""
 
     def owns(self, key: Key) -> bool:
         """Return whether the files own the row with this key: they have it, or it is deleted."""
@@ -111,12 +112,16 @@ LINT = "lint"
 
 @dataclass(frozen=True)
 class GuardLimits:
-    """The `guards` section. Shape: `actions` by guard; by default `lint` warns, others refuse."""
+    """The `guards` section."""
 
     max_deletes_percent: int = 30
+    """The largest part of a table that an apply may delete. Units: percent."""
     max_deletes_above_rows: int = 10
+    """The most rows that a table can have without this limit on the part."""
     max_deletes_rows: int = 1000
+    """The most rows that an apply may delete from a table, however large it is."""
     actions: Mapping[str, GuardAction] = field(default_factory=dict)
+    """The action of each guard that the section names; by default `lint` warns, others refuse."""
 
     def action(self, guard: str) -> GuardAction:
         """Return what a guard does."""
@@ -143,19 +148,22 @@ SNAPSHOT = SourceWords(
 
 @dataclass(frozen=True)
 class Desired:
-    """The desired state of one instance, from files or a snapshot.
-
-    Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
-    `keeps_fast_routing_alive`: whether a plan adds the rule that fast routing needs.
-    """
+    """The desired state of one instance, from files or a snapshot."""
 
     tables: Mapping[str, DesiredTable]
+    """The managed tables, by catalogue name."""
     version: Version
+    """The version of ProxySQL that the rows are for."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names of hostgroups, by number."""
     guards: GuardLimits = GuardLimits()
+    """The limits of the guards."""
     warnings: tuple[str, ...] = ()
+    """The warnings from the files or the snapshot."""
     source: SourceWords = FILES
+    """The words for the source in messages."""
     keeps_fast_routing_alive: bool = False
+    """Whether a plan adds the rule that fast routing needs."""
 
 
 _SECTION = re.compile(r"sharding ([^:;]*)")

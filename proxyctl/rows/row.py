@@ -106,17 +106,17 @@ AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 
 class Where(NamedTuple):
-    """The place in the files that a row comes from.
-
-    `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"); it
-    is empty for a row that the file writes itself. Units: line and column count from 1; line 0
-    means that the file has no readable lines.
-    """
+    """The place in the files that a row comes from."""
 
     path: str
+    """The file."""
     line: int
+    """The line; 0: the file has no readable lines. Units: counts from 1."""
     column: int
+    """The column in the line. Units: counts from 1."""
     origin: str = ""
+    """The section that generated the row ("sharding sbtest", "pxc_clusters main"); empty for a row
+    that the file writes itself."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
