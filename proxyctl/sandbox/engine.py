@@ -161,15 +161,16 @@ class AdminEngine:
 
 
 class Start(NamedTuple):
-    """A ProxySQL that is about to start. `product`: the text of its version.
-
-    `overrides` are variables that differ from the defaults of `version`.
-    """
+    """A ProxySQL that is about to start."""
 
     version: Version
+    """The version that it behaves like."""
     product: str
+    """The text of its version."""
     overrides: tuple[tuple[str, str], ...] = ()
+    """The variables that differ from the defaults of `version`."""
     deviations: Deviations = NO_DEVIATIONS
+    """The tables, columns and variables that differ from those of `version`."""
 
     def engine(self, path: Path | None, disk: bytes, clock: Callable[[], float]) -> AdminEngine:
         """Return an engine after ProxySQL's start-up.

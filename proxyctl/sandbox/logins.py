@@ -33,13 +33,12 @@ class ClientSession:
 
 
 class Proof(NamedTuple):
-    """A client's proof by mysql_native_password that it knows the password.
-
-    `nonce`: the 20 bytes that the server sent.
-    """
+    """A client's proof by mysql_native_password that it knows the password."""
 
     nonce: bytes
+    """The 20 bytes that the server sent."""
     response: bytes
+    """The answer of the client."""
 
     def shows(self, password: str) -> bool:
         """Return whether the client knows this password."""

@@ -23,24 +23,32 @@ WRITER, READER, CACHE = 10, 20, -1
 
 
 class Traffic(NamedTuple):
-    """One query of one user. Units: `avg`, `least` and `most` in microseconds.
-
-    `times`: how often the query ran in the two days. `sent`, `affected`: rows per query. `idle_s`:
-    the time from its last run to the end of the two days. `rules`: the rules that it hits.
-    """
+    """One query of one user."""
 
     hostgroup: int
+    """The hostgroup that the query goes to."""
     username: str
+    """The user."""
     query: str
+    """The query with values."""
     times: int
+    """The number of times that the query ran in the two days."""
     avg: int
+    """The average time. Units: microseconds."""
     least: int
+    """The shortest time. Units: microseconds."""
     most: int
+    """The longest time. Units: microseconds."""
     sent: float = 0
+    """The rows that a query returns."""
     affected: float = 0
+    """The rows that a query changes."""
     schemaname: str = "shop"
+    """The schema of the session."""
     idle_s: int = 1
+    """The time from the last run to the end of the two days. Units: seconds."""
     rules: tuple[int, ...] = ()
+    """The rules that the query hits."""
 
     def calls(self, elapsed_s: float) -> int:
         """Return how often the query ran until `elapsed_s` after the two days."""
@@ -131,20 +139,26 @@ TRAFFIC = (
 
 
 class SampleServer(NamedTuple):
-    """A server in one hostgroup, with the counts of its connections.
-
-    `share`: its part of the queries of its hostgroup. `latency_us`: of the last ping.
-    """
+    """A server in one hostgroup, with the counts of its connections."""
 
     hostgroup: int
+    """The hostgroup."""
     hostname: str
+    """The name of the host."""
     share: float
+    """The server's part of the queries of its hostgroup, from 0 to 1."""
     used: int
+    """The connections in use."""
     free: int
+    """The open connections that are not in use."""
     opened: int
+    """The connections that succeeded."""
     failed: int
+    """The connections that failed."""
     latency_us: int
+    """The round trip of the last ping. Units: microseconds."""
     is_shunned: bool = False
+    """Whether the server is SHUNNED."""
 
 
 NODES = (
