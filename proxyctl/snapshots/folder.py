@@ -123,11 +123,14 @@ def _whoami() -> str:
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot that a person took. `rows`: the number of rows in MEMORY."""
+    """A snapshot that a person took."""
 
     path: Path
+    """The path of the file."""
     tables: int
+    """The number of tables."""
     rows: int
+    """The number of rows in MEMORY."""
 
 
 def take_by_hand(client: AdminClient) -> Taken:

@@ -44,66 +44,78 @@ References = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class TableScope:
-    """The part of a table that an apply managed.
-
-    `rows` None: the whole table. `ignored`: the columns that the apply set in new rows only.
-    """
+    """The part of a table that an apply managed."""
 
     rows: Scope | None = None
+    """The rows that it managed; None: the whole table."""
     ignored: frozenset[str] = frozenset()
+    """The columns that the apply set in new rows only."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a snapshot.
-
-    Shape: `before` is APPLY, ROLLBACK or BY_HAND; `sources` are the files of the apply, or the
-    snapshot of the rollback. `scope` by table; None: all tables of the snapshot. `changes`: rows by
-    admin module and action. Units: `taken_at` in ISO 8601.
-    """
+    """The header of a snapshot."""
 
     address: str
+    """The address of the instance."""
     version: str
+    """The version of ProxySQL."""
     before: str
+    """The occasion: APPLY, ROLLBACK or BY_HAND."""
     sources: tuple[str, ...] = ()
+    """The files of the apply, or the snapshot of the rollback."""
     scope: Mapping[str, TableScope] | None = None
+    """What the apply managed, by table; None: all tables of the snapshot."""
     changes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The number of rows that the apply would change, by admin module and action."""
     references: References = field(default_factory=dict)
+    """The columns and variables whose values come from a reference."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names of hostgroups, by number."""
     taken_at: str = ""
+    """The time of the snapshot. Units: ISO 8601."""
     by: str = ""
+    """The user that took the snapshot, as `user@host`."""
 
 
 @dataclass(frozen=True)
 class HeldTable:
-    """A table of a snapshot. Shape: rows by layer, in the order of `columns`."""
+    """A table of a snapshot."""
 
     columns: tuple[str, ...]
+    """The names of the columns."""
     layers: Mapping[Layer, list[Row]]
+    """The rows by layer; a row has its cells in the order of `columns`."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot as read from its file. `name`: as in `history`."""
+    """A snapshot as read from its file."""
 
     name: str
+    """The name, as in `history`."""
     header: Header
+    """The header."""
     tables: Mapping[str, HeldTable]
+    """The tables, by catalogue name."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One snapshot file of an instance. `number` 1 is the newest. `size` in bytes.
-
-    Shape: `header` is None if the file cannot be used; `problem` then says why.
-    """
+    """One snapshot file of an instance."""
 
     number: int
+    """The number in `history`; 1 is the newest."""
     name: str
+    """The name in `history`."""
     path: Path
+    """The path of the file."""
     size: int
+    """The size of the file. Units: bytes."""
     header: Header | None
+    """The header; None if the file cannot be used."""
     problem: str = ""
+    """The reason why the file cannot be used; '' if it can."""
 
 
 def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
