@@ -19,17 +19,16 @@ from two clocks at every reading."""
 
 
 class CounterPair(NamedTuple):
-    """Two counters that are cleared together, at one moment.
-
-    Shape: `first` and `second` are, for example, calls and query time, or the entries of a table
-    and their calls. Units: `first_seen`, when counting began, and `started_at`, when ProxySQL
-    started, in unix seconds of the instance's clock; None if unknown.
-    """
+    """Two counters that are cleared together, at one moment."""
 
     first: int
+    """For example the calls, or the entries of a table."""
     second: int = 0
+    """For example the query time, or the calls of these entries."""
     first_seen: int | None = None
+    """When counting began; None if unknown. Units: unix seconds of the instance's clock."""
     started_at: int | None = None
+    """When ProxySQL started; None if unknown. Units: unix seconds of the instance's clock."""
 
 
 def were_cleared(before: CounterPair, after: CounterPair) -> bool:
@@ -86,16 +85,16 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Tally:
-    """A digest table with its rows grouped.
-
-    Shape: `groups` by the values of the columns `by`. `first_seen` is the earliest first_seen of
-    any digest, in unix seconds; None without digests.
-    """
+    """A digest table with its rows grouped."""
 
     table: DigestTable
+    """The table."""
     by: tuple[Group, ...]
+    """The columns that make the groups."""
     groups: dict[CounterKey, Bundle]
+    """The groups, by the values of the columns `by`."""
     first_seen: int | None
+    """The earliest first_seen of any digest; None without digests. Units: unix seconds."""
 
     @property
     def began_at(self) -> int:

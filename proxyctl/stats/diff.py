@@ -97,29 +97,36 @@ class DiffSort(StrEnum):
 
 @dataclass(frozen=True)
 class DigestDifference:
-    """A digest, or a value of the requested columns, before and after.
-
-    Shape: `hostgroups_before` and `hostgroups_after` are the calls by hostgroup; -1 is the query
-    cache.
-    """
+    """A digest, or a value of the requested columns, before and after."""
 
     key: CounterKey
+    """The digest, or the values of the requested columns."""
     text: str
+    """The digest text; '' if `digest` is not a requested column."""
     before: Load
+    """The load before."""
     after: Load
+    """The load after."""
     hostgroups_before: Mapping[int, int]
+    """The calls before, by hostgroup; -1 is the query cache."""
     hostgroups_after: Mapping[int, int]
+    """The calls after, by hostgroup; -1 is the query cache."""
     verdict: DigestTrend
+    """How the entry changed."""
     is_moved: bool
+    """Whether the distribution of calls over hostgroups changed."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A table and its load. Units: `seconds` that the load was counted for, at least 1."""
+    """A table and its load."""
 
     table: DigestTable
+    """The table."""
     seconds: int
+    """The time that the load was counted for, at least 1. Units: seconds."""
     total: Load = field(default_factory=Load)
+    """The load."""
 
     def rate(self, load: Load) -> float:
         """Return the calls per second."""
@@ -132,22 +139,26 @@ class Side:
 
 @dataclass
 class Diff:
-    """The result of a comparison.
-
-    Shape: `entries` are the first in the requested order. `counts` are the numbers of entries with
-    calls, by verdict; `moved` counts the entries whose hostgroups changed. `hostgroup_names` are
-    the names from the files, by number. `notes` say why the comparison may mislead.
-    """
+    """The result of a comparison."""
 
     by: tuple[Group, ...]
+    """The requested columns."""
     before: Side
+    """The earlier table and its load."""
     after: Side
+    """The later table and its load."""
     is_cleared: bool
+    """Whether the counters were cleared in between."""
     notes: Sequence[str]
+    """The reasons why the comparison may mislead."""
     entries: Sequence[DigestDifference] = ()
+    """The first entries in the requested order."""
     counts: dict[DigestTrend, int] = field(default_factory=lambda: dict.fromkeys(DigestTrend, 0))
+    """The number of entries with calls, by verdict."""
     moved: int = 0
+    """The number of entries whose hostgroups changed."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
+    """The names from the files, by number."""
 
     @property
     def count(self) -> int:

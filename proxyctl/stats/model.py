@@ -35,26 +35,39 @@ SHORT_NAMES = {
 class SeenDigest(NamedTuple):
     """A row of stats_mysql_query_digest, by its own column names.
 
-    Shape: unique by (hostgroup, schemaname, username, client_address, digest); `hostgroup` is -1
-    for answers from the query cache; `client_address` is '' unless clients are tracked.
-    `digest_text` has at most max_digest_length bytes; bytes that are not UTF-8 are surrogate
-    escapes. Units: first_seen and last_seen in unix seconds, the times in microseconds.
+    Shape: unique by (hostgroup, schemaname, username, client_address, digest).
+    Units: times in microseconds.
     """
 
     hostgroup: int
+    """The hostgroup; -1 for answers from the query cache."""
     schemaname: str
+    """The schema."""
     username: str
+    """The user."""
     client_address: str
+    """The address of the client; '' unless clients are tracked."""
     digest: str
+    """The digest, such as 0x1E092DAEFFBBF262."""
     digest_text: str
+    """The digest text, at most max_digest_length bytes; bytes that are not UTF-8 are surrogate
+    escapes."""
     count_star: int
+    """The number of queries."""
     first_seen: int
+    """When the first query ended. Units: unix seconds."""
     last_seen: int
+    """When the last query ended. Units: unix seconds."""
     sum_time: int
+    """The time of all queries."""
     min_time: int
+    """The shortest time."""
     max_time: int
+    """The longest time."""
     sum_rows_affected: int = 0
+    """The rows that the queries changed."""
     sum_rows_sent: int = 0
+    """The rows that the queries returned."""
 
     @property
     def key(self) -> tuple[int, str, str, str, str]:
@@ -82,17 +95,23 @@ class SeenDigest(NamedTuple):
 
 @dataclass(slots=True)
 class Load:
-    """The sum of some rows of the table, by column name. Units: times in microseconds.
+    """The sum of some rows of the table, by column name.
 
-    `max_time` covers all time since the counters began, also in the difference of two readings.
+    Units: times in microseconds.
     """
 
     entries: int = 0
+    """The number of rows."""
     count_star: int = 0
+    """The number of queries."""
     sum_time: int = 0
+    """The time of all queries."""
     max_time: int = 0
+    """The longest time since the counters began, also in the difference of two readings."""
     sum_rows_sent: int = 0
+    """The rows that the queries returned."""
     sum_rows_affected: int = 0
+    """The rows that the queries changed."""
 
     def add(self, row: SeenDigest) -> None:
         """Add a row. Changes: self."""
@@ -155,20 +174,22 @@ class DigestRows:
 
 @dataclass(frozen=True)
 class DigestTable:
-    """stats_mysql_query_digest at one moment, and the instance that it comes from.
-
-    Shape: `variables` are the mysql-query_digests variables at RUNTIME, by full name.
-    Units: `taken_at` in unix seconds of the instance's clock; `uptime` is ProxySQL_Uptime in
-    seconds, None if unknown.
-    """
+    """stats_mysql_query_digest at one moment, and the instance that it comes from."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version: str
+    """The version as the instance reports it."""
     taken_at: int
+    """When the table was read, by the instance's clock. Units: unix seconds."""
     rows: DigestRows | Sequence[SeenDigest]
+    """The rows of the table."""
     variables: Mapping[str, str] = field(default_factory=dict)
+    """The mysql-query_digests variables at RUNTIME, by full name."""
     uptime: int | None = None
+    """The ProxySQL_Uptime; None if unknown. Units: seconds."""
 
     @property
     def started_at(self) -> int | None:

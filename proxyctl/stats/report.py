@@ -22,55 +22,66 @@ class LoadShare(NamedTuple):
 
 
 class ReportDigest(NamedTuple):
-    """A digest, added up over all hostgroups, schemas, users and clients.
-
-    Shape: `place` is the rank by total time, from 1; `hostgroups`, `schemas` and `users` are sorted
-    by time, largest first.
-    """
+    """A digest, added up over all hostgroups, schemas, users and clients."""
 
     place: int
+    """The rank by total time, from 1."""
     digest: str
+    """The digest."""
     text: str
+    """The digest text."""
     load: Load
+    """The load of the digest."""
     hostgroups: Sequence[LoadShare]
+    """The load by hostgroup, sorted by time, largest first."""
     schemas: Sequence[LoadShare]
+    """The load by schema, sorted by time, largest first."""
     users: Sequence[LoadShare]
+    """The load by user, sorted by time, largest first."""
 
 
 class Interval(NamedTuple):
-    """The load between two neighbouring snapshots.
-
-    `is_cleared`: the counters were cleared in between, and the counts before that are lost.
-    Shape: `by_hostgroup` is the query time by hostgroup. Units: `start` and `end` in unix seconds.
-    """
+    """The load between two neighbouring snapshots."""
 
     start: int
+    """When the first snapshot was taken. Units: unix seconds."""
     end: int
+    """When the second snapshot was taken. Units: unix seconds."""
     load: Load
+    """The load in between."""
     by_hostgroup: Mapping[int, int]
+    """The query time, by hostgroup."""
     is_cleared: bool
+    """Whether the counters were cleared in between, so that the counts before that are lost."""
 
 
 @dataclass(frozen=True)
 class DigestReport:
-    """Everything that the page shows.
-
-    Shape: `table` is the last of the `snapshots`; `snapshots` is 0 for a live instance. `digests`
-    are the digests with most time, out of `count`. `intervals` is empty for a single table, whose
-    counts cover all time since the statistics began. Units: `start` in unix seconds.
-    """
+    """Everything that the page shows."""
 
     table: DigestTable
+    """The last of the snapshots, or the table of a live instance."""
     snapshots: int
+    """The number of snapshots; 0 for a live instance."""
     notes: Sequence[str]
+    """The reasons why the report may mislead."""
     start: int
+    """When the counts began. Units: unix seconds."""
     total: Load
+    """The load of all digests."""
     count: int
+    """The number of all digests."""
     digests: Sequence[ReportDigest]
+    """The digests with most time, out of `count`."""
     hostgroups: Sequence[LoadShare]
+    """The load by hostgroup, sorted by time, largest first."""
     schemas: Sequence[LoadShare]
+    """The load by schema, sorted by time, largest first."""
     users: Sequence[LoadShare]
+    """The load by user, sorted by time, largest first."""
     intervals: Sequence[Interval]
+    """The load between neighbouring snapshots. Empty for a single table, whose counts cover all
+    time since the statistics began."""
 
     @property
     def end(self) -> int:

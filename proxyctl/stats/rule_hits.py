@@ -11,46 +11,58 @@ from proxyctl.stats.counters import CounterPair, were_cleared
 
 @dataclass(frozen=True)
 class RuleHits:
-    """A rule at RUNTIME and its hits.
-
-    Shape: `cells` are the columns of the rule, by name. `per_s` is None without a second sample,
-    and when the rules were loaded in between: every LOAD sets the hits to 0.
-    """
+    """A rule at RUNTIME and its hits."""
 
     rule_id: int
+    """The rule."""
     hits: int
+    """The hits since the rules were loaded."""
     cells: Mapping[str, Value]
+    """The columns of the rule, by name."""
     share: float = 0.0
+    """The part of all hits, from 0 to 1; with a second sample, of the hits in between."""
     per_s: float | None = None
+    """The hits per second. None without a second sample, and when the rules were loaded in between:
+    every LOAD sets the hits to 0."""
 
 
 @dataclass(frozen=True)
 class RuleHitsSample:
-    """The rules at RUNTIME at one moment, in the order in which ProxySQL tries them.
-
-    `loads` counts the LOADs of the rules since ProxySQL started, `loaded_at` is the time of the
-    last LOAD; both are None if the instance does not report them. Units: `taken_at` in seconds of a
-    monotonic clock, `loaded_at` in unix seconds of the instance.
-    """
+    """The rules at RUNTIME at one moment, in the order in which ProxySQL tries them."""
 
     taken_at: float
+    """The time of the sample. Units: seconds of a monotonic clock."""
     hits: Mapping[int, int]
+    """The hits, by rule_id."""
     rules: Mapping[int, Mapping[str, Value]]
+    """The columns of each rule, by rule_id."""
     loads: int | None = None
+    """The number of LOADs of the rules since ProxySQL started; None if the instance does not report
+    it."""
     loaded_at: int | None = None
+    """The time of the last LOAD; None if the instance does not report it. Units: unix seconds of
+    the instance."""
 
 
 @dataclass(frozen=True)
 class RuleReport:
-    """Hits of all rules. `interval_s`: the seconds between two samples, None with one sample."""
+    """Hits of all rules."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version: str
+    """The version as the instance reports it."""
     rules: tuple[RuleHits, ...]
+    """The rules, in the order in which ProxySQL tries them."""
     loaded_at: int | None
+    """The time of the last LOAD; None if the instance does not report it. Units: unix seconds of
+    the instance."""
     interval_s: float | None
+    """The time between two samples; None with one sample. Units: seconds."""
     was_reloaded: bool
+    """Whether rules were loaded, or ProxySQL restarted, between the samples."""
 
     @property
     def total(self) -> int:

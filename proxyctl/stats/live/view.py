@@ -23,7 +23,7 @@ from proxyctl.stats.units import size_text, time_text
 
 
 class ServerCounters(NamedTuple):
-    """A row of stats_mysql_connection_pool. Units: `latency_us` of the last ping, microseconds."""
+    """A row of stats_mysql_connection_pool."""
 
     hostgroup: int
     hostname: str
@@ -37,6 +37,7 @@ class ServerCounters(NamedTuple):
     bytes_sent: int
     bytes_recv: int
     latency_us: int
+    """The round trip of the last ping. Units: microseconds."""
 
     @property
     def key(self) -> tuple[int, str, int]:
@@ -51,52 +52,56 @@ class ServerCounters(NamedTuple):
 
 @dataclass(frozen=True)
 class DigestLook:
-    """Entries of the digest table: those hit since the previous look, and the costliest.
-
-    Shape: `entries` have the beginning of their texts only. `busy` is the number of entries hit;
-    `is_cut`: `entries` has only those with the most time. `whole` is the sum over the table.
-    Units: `clock` in unix seconds of the instance.
-    """
+    """Entries of the digest table: those hit since the previous look, and the costliest."""
 
     taken_at: float
+    """The time of the look. Units: seconds of a monotonic clock."""
     clock: int
+    """The time of the look. Units: unix seconds of the instance."""
     entries: tuple[SeenDigest, ...]
+    """The entries, with the beginning of their texts only."""
     busy: int
+    """The number of entries that were hit."""
     is_cut: bool
+    """Whether `entries` has only those with the most time."""
     whole: Load
+    """The sum over the table."""
 
 
 @dataclass(frozen=True)
 class DigestState:
-    """Facts about the digest table that are read without naming it.
-
-    Shape: `every_s` is the time between looks at it, None if it is too large for any; `is_rare`:
-    longer than for other statistics; `is_on`: mysql-query_digests. Units: `memory` in bytes,
-    `look_s` the seconds that a look takes.
-    """
+    """Facts about the digest table that are read without naming it."""
 
     memory: int
+    """The memory of the table. Units: bytes."""
     look_s: float
+    """The time that a look takes. Units: seconds."""
     every_s: float | None
+    """The time between looks at the table; None if it is too large for any. Units: seconds."""
     is_rare: bool
+    """Whether that time is longer than for other statistics."""
     is_on: bool
+    """The value of mysql-query_digests."""
 
 
 @dataclass(frozen=True)
 class LiveStatistics:
-    """All statistics of one look.
-
-    Shape: `counters` has stats_mysql_global, `memory` stats_memory_metrics, by ProxySQL's names.
-    `digests` is None if they were not due.
-    """
+    """All statistics of one look."""
 
     taken_at: float
+    """The time of the look. Units: seconds of a monotonic clock."""
     counters: Mapping[str, int]
+    """The counters of stats_mysql_global, by ProxySQL's names."""
     memory: Mapping[str, int]
+    """The sizes in stats_memory_metrics, by ProxySQL's names."""
     servers: tuple[ServerCounters, ...]
+    """The rows of the connection pool."""
     rules: RuleHitsSample
+    """The rules at RUNTIME and their hits."""
     state: DigestState
+    """The facts about the digest table."""
     digests: DigestLook | None = None
+    """The entries of the digest table; None if they were not due."""
 
     @property
     def started_at(self) -> float:
@@ -113,19 +118,25 @@ _RESTART_S = 3
 class ServerLine:
     """A server in one hostgroup, or the sum over the servers of a hostgroup.
 
-    Shape: a rate is None without an earlier look; in a sum also if a server's rate is None.
-    `hostgroup_name` is '' if the files have none. `servers` is the number of servers in a sum, 0
-    for a server; `online` is the number of those that are ONLINE.
+    A rate is None without an earlier look; in a sum also if a server's rate is None.
     """
 
     counters: ServerCounters
+    """The counters of the server, or their sums."""
     queries_per_s: float | None = None
+    """The rate of queries."""
     sent_per_s: float | None = None
+    """The rate of bytes sent to the server."""
     recv_per_s: float | None = None
+    """The rate of bytes received from the server."""
     errors_per_s: float | None = None
+    """The rate of connections that failed; None in a sum."""
     hostgroup_name: str = ""
+    """The name of the hostgroup; '' if the files have none."""
     servers: int = 0
+    """The number of servers in a sum; 0 for a server."""
     online: int = 0
+    """The number of those servers that are ONLINE."""
 
 
 @dataclass(frozen=True)
@@ -276,21 +287,32 @@ _MOST_KNOWN = 50_000
 class DigestLine:
     """A digest in one hostgroup, with its rates between two looks.
 
-    Shape: rates are None before the second look. `share` is the part in the query time of all
-    digests. Hostgroup -1 is the query cache. Units: times in microseconds, rates per second.
+    Rates are None before the second look.
+    Units: times in microseconds, rates per second.
     """
 
     digest: str
+    """The digest."""
     hostgroup: int
+    """The hostgroup; -1 is the query cache."""
     text: str
+    """The beginning of the digest text."""
     schemanames: tuple[str, ...]
+    """The schemas, sorted."""
     usernames: tuple[str, ...]
+    """The users, sorted."""
     count_star: int
+    """The number of calls since the counters began."""
     sum_time: int
+    """The time of these calls."""
     calls_per_s: float | None = None
+    """The rate of calls."""
     time_per_s: float | None = None
+    """The query time per second."""
     share: float | None = None
+    """The part in the query time of all digests, from 0 to 1."""
     hostgroup_name: str = ""
+    """The name of the hostgroup; '' if the files have none."""
 
     @property
     def average(self) -> float | None:
@@ -302,12 +324,16 @@ class DigestLine:
 
 @dataclass(frozen=True)
 class DigestRates:
-    """The lines of one look. `busy`: the number of entries hit; `is_cut`: the look has fewer."""
+    """The lines of one look."""
 
     lines: tuple[DigestLine, ...] = ()
+    """A line for each digest in each hostgroup."""
     busy: int = 0
+    """The number of entries that were hit."""
     is_cut: bool = False
+    """Whether the look has fewer entries than were hit."""
     was_cleared: bool = False
+    """Whether the counters were cleared since the previous look."""
 
 
 class DigestMeter:

@@ -63,20 +63,23 @@ class DifferenceKind(StrEnum):
 
 
 class QueryTreatment(NamedTuple):
-    """What ProxySQL does with a query. Shape: if it answers itself, only `answer` counts.
-
-    `source` says what chose the hostgroup; `rule_id` is the rule that chose it, else the last rule
-    that matched, else None. `answer` is (OK_msg or error_msg, the text); if ProxySQL answers
-    regardless of the rules, it is ("", a description). Units: `cache_ttl` in milliseconds.
-    """
+    """What ProxySQL does with a query. If it answers itself, only `answer` counts."""
 
     hostgroup: int | None
+    """The hostgroup that gets the query; None if there is none."""
     source: HostgroupOrigin
+    """What chose the hostgroup."""
     rule_id: int | None
+    """The rule that chose the hostgroup, else the last rule that matched, else None."""
     answer: tuple[str, str] | None = None
+    """The pair (OK_msg or error_msg, the text). If ProxySQL answers regardless of the rules, it is
+    ("", a description)."""
     cache_ttl: int | None = None
+    """How long the result is cached; None if it is not. Units: milliseconds."""
     rewriting: Rewriting = ()
+    """The rewriting of the text by rules; empty if no rule rewrites it."""
     settings: tuple[tuple[str, int | str], ...] = ()
+    """Further values that rules set, sorted by name."""
 
 
 _ANSWERS = ("OK_msg", "error_msg")
@@ -131,22 +134,23 @@ def kinds_of(before: QueryTreatment, after: QueryTreatment) -> frozenset[Differe
 
 @dataclass(frozen=True)
 class ReplayVerdict:
-    """What the files change for a digest.
-
-    Shape: `certain` are the differences whatever the undecided conditions are; `possible` are the
-    differences for some answers only. `before` and `after` are the distinct possible outcomes;
-    empty if there are too many combinations. `undecided` are the (rule_id, column) of conditions
-    that a digest cannot decide; empty if they make no difference. `notes` say what is unknown about
-    the text. `is_unknown`: the sides differ, but because of the notes the effect is unknown.
-    """
+    """What the files change for a digest."""
 
     certain: frozenset[DifferenceKind] = frozenset()
+    """The differences whatever the undecided conditions are."""
     possible: frozenset[DifferenceKind] = frozenset()
+    """The differences for some answers to these conditions only."""
     before: tuple[QueryTreatment, ...] = ()
+    """The distinct possible outcomes before; empty if there are too many combinations."""
     after: tuple[QueryTreatment, ...] = ()
+    """The distinct possible outcomes after; empty if there are too many combinations."""
     undecided: tuple[tuple[int, str], ...] = ()
+    """The (rule_id, column) of the conditions that a digest cannot decide; empty if they make no
+    difference."""
     notes: tuple[str, ...] = ()
+    """Sentences about what is unknown about the text."""
     is_unknown: bool = False
+    """Whether the sides differ, but because of the notes the effect is unknown."""
 
     @property
     def is_changed(self) -> bool:

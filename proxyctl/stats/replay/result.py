@@ -29,33 +29,42 @@ class Flow(NamedTuple):
 
 @dataclass
 class Replay:
-    """The result of a replay.
-
-    Shape: `entries` are the biggest digests that change or may change. `total` is the sum of
-    `unchanged`, `changed` and `undecided`. `kinds` are the digests that change for sure, by kind; a
-    digest can have several kinds. `flows` are the digests that change hostgroup for sure, if both
-    hostgroups are known. `open_rules` are the undecided digests, by (rule_id, column) of the
-    undecided condition. `texts` count digests with an uncertain text, by reason. `flag_rules` set
-    next_query_flagIN, which the replay ignores: every query begins at flagIN 0. `rewriting_rules`
-    rewrite queries, so the statistics hold the digests of the rewritten queries.
-    """
+    """The result of a replay."""
 
     name: str
+    """The name of the instance in the files."""
     address: str
+    """The address of the admin interface."""
     version: str
+    """The version as the instance reports it."""
     taken_at: int
+    """When the digests were read. Units: unix seconds."""
     hostgroup_names: Mapping[int, str]
+    """The names of hostgroups, by number."""
     flag_rules: Sequence[int]
+    """The rules that set next_query_flagIN, which the replay ignores: every query begins at flagIN
+    0."""
     rewriting_rules: Sequence[int]
+    """The rules that rewrite queries, so that the statistics hold the digests of the rewritten
+    queries."""
     entries: Sequence[ChangedDigest] = ()
+    """The biggest digests that change or may change."""
     total: Load = field(default_factory=Load)
+    """The sum of `unchanged`, `changed` and `undecided`."""
     unchanged: Load = field(default_factory=Load)
+    """The digests that do not change."""
     changed: Load = field(default_factory=Load)
+    """The digests that change for sure."""
     undecided: Load = field(default_factory=Load)
+    """The digests that may change."""
     kinds: dict[DifferenceKind, Load] = field(default_factory=dict)
+    """The digests that change for sure, by kind; a digest can have several kinds."""
     flows: dict[Flow, Load] = field(default_factory=dict)
+    """The digests that change hostgroup for sure, if both hostgroups are known."""
     open_rules: dict[tuple[int, str], Load] = field(default_factory=dict)
+    """The undecided digests, by (rule_id, column) of the undecided condition."""
     texts: Counter[str] = field(default_factory=Counter)
+    """The number of digests with an uncertain text, by reason."""
 
     @property
     def may_change(self) -> bool:

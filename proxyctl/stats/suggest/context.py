@@ -38,37 +38,41 @@ class SuggestionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A proposal about a digest.
-
-    Shape: `evidence` are numbers by name, with the unit as suffix (`_us`, `_s`, `_ms`); `says` is
-    the evidence as text. `rule` are cells of mysql_query_rules to paste, missing columns have their
-    defaults; None if no rule changes this digest alone, and for slow queries.
-    """
+    """A proposal about a digest."""
 
     kind: SuggestionKind
+    """The kind of the suggestion."""
     digest: str
+    """The digest."""
     digest_text: str
+    """The digest text."""
     evidence: Mapping[str, int | float | str | None]
+    """Numbers by name, with the unit as suffix (`_us`, `_s`, `_ms`)."""
     says: str
+    """The evidence as text."""
     rule: ColumnValues | None = None
+    """Cells of mysql_query_rules to paste, without columns that have their defaults. None if no
+    rule changes this digest alone, and for slow queries."""
 
 
 @dataclass(frozen=True)
 class Suggestions:
-    """All suggestions of a run.
-
-    Shape: `suggestions` are sorted by kind, then largest first; `left_out` counts the suggestions
-    beyond the limit, by kind; `notes` say what was not checked, and why; `proof` says what was
-    replayed, empty without a proposed rule. `layout` is the layout of mysql_query_rules.
-    """
+    """All suggestions of a run."""
 
     table: DigestTable
+    """The digests."""
     total: Load
+    """The load of all digests."""
     layout: Layout
+    """The layout of mysql_query_rules."""
     suggestions: Sequence[Suggestion]
+    """The suggestions, sorted by kind, then largest first."""
     notes: Sequence[str]
+    """Sentences about what was not checked, and why."""
     proof: str
+    """The sentence about what was replayed; '' without a proposed rule."""
     left_out: Mapping[SuggestionKind, int]
+    """The number of suggestions beyond the limit, by kind."""
 
 
 # -- Rules.
@@ -104,13 +108,18 @@ def with_rules(configuration: Configuration, rules: Iterable[ColumnValues]) -> C
 
 
 class Query(NamedTuple):
-    """All entries of a digest. Shape: `load` and `calls` by hostgroup exclude the query cache."""
+    """All entries of a digest."""
 
     digest: str
+    """The digest."""
     text: str
+    """The digest text."""
     load: Load
+    """The load, without the query cache."""
     calls: Mapping[int, int]
+    """The calls by hostgroup, without the query cache."""
     is_cached: bool
+    """Whether the query cache answered any of the calls."""
 
     @property
     def rows_per_call(self) -> float:

@@ -18,11 +18,14 @@ from proxyctl.stats.read import read_digests
 
 @dataclass(frozen=True)
 class SuggestInput:
-    """The input of `digest suggest`. Shape: `project` is None without files."""
+    """The input of `digest suggest`."""
 
     table: DigestTable
+    """The digests."""
     configuration: Configuration
+    """The rules and the tables that decide where queries go."""
     project: Project | None = None
+    """The project of the files; None without files."""
 
     def may_use(self, rule_id: int) -> bool:
         """Return whether the files may define this rule_id: it is free, and they own it."""
