@@ -96,8 +96,9 @@ TYPES = {
 }
 
 KEY = {
-    "instances.name": "The name for `--instance` and in plans.",
-    "instances.host": "Address of the admin interface. Give `host` or `socket`.",
+    "instances.name": "The name for `--instance` and in plans. Required, but not with `dns`.",
+    "instances.host": "Address of the admin interface. Give `host`, `socket` or `dns`.",
+    "instances.dns": "A DNS name: each of its addresses is an instance, and the address its name.",
     "instances.port": "Port of the admin interface.",
     "instances.user": "Admin account. ProxySQL accepts `admin` from its own host only.",
     "instances.password": "Its password; `{env: NAME}` or `{file: PATH}` keeps it out of the file.",

@@ -67,11 +67,12 @@ class Selection:
         if not paths:
             return cls(login=login)
         from proxyctl.config.files import ConfigFiles, Sources
+        from proxyctl.fleet.targets import resolved
 
         files = ConfigFiles(Sources(paths, variables or {}))
         if instance is None:
             return cls(files, login)
-        by_name = {listed.name: listed for listed in files.instances()}
+        by_name = {listed.name: listed for listed in resolved(files.instances())}
         if instance not in by_name:
             names = f"instances: {', '.join(by_name)}" if by_name else "the files list none"
             raise UsageError(f"{instance}: no such instance in the files", fix=names)
@@ -167,6 +168,7 @@ def login_of(instance: Instance) -> Login:
         ca=authority_of(instance),
         tls_required=instance.tls_required,
         verifies_identity=instance.tls_verify_identity,
+        certificate_name=instance.dns or "",
     )
 
 
@@ -302,7 +304,7 @@ def lint(
         project = selection._project(version)
         configuration, ignores = project.configuration, project.ignores
         plain = {
-            instance.name: instance.where
+            (instance.name or instance.dns or ""): instance.where
             for instance in project.instances
             if instance.has_plain_password
         }

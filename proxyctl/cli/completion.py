@@ -48,7 +48,7 @@ def instance_names(context: typer.Context) -> Iterator[str]:
     from proxyctl.config.files import ConfigFiles
 
     parsed = ConfigFiles(typed(FileOptions, context).sources())
-    yield from (instance.name for instance in parsed.instances())
+    yield from (instance.name for instance in parsed.instances() if instance.dns is None)
 
 
 @completion

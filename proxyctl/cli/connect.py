@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.file_options import FileOptions
@@ -172,6 +172,21 @@ class SelectionOptions:
             return True
         return not (named.host or named.socket) and self.has_files()
 
+    def _resolved(self, instances: tuple[Instance, ...]) -> tuple[Instance, ...]:
+        """Return the instances with the addresses of DNS names. Raises: InstanceError."""
+        if not any(instance.dns for instance in instances):
+            return instances
+        from proxyctl.fleet.targets import resolved
+
+        return resolved(instances, self._addresses)
+
+    @cached_property
+    def _addresses(self) -> Callable[[str], list[str]]:
+        """Returns the addresses of a DNS name, which is looked up once a command."""
+        from proxyctl.fleet.targets import addresses
+
+        return cache(addresses)
+
     def _read(self, *, files_are_optional: bool = False) -> tuple[ConfigFiles, Instance | None]:
         """Return the files as the chosen instance sees them, and that instance if it is in them.
 
@@ -187,6 +202,8 @@ class SelectionOptions:
             sections = ", ".join(sorted(parsed.sections)) or "none"
             _LOGGER.debug("files of %s; sections: %s", ", ".join(sources.paths), sections)
         instances = parsed.instances()
+        if not (self._effective.host or self._effective.socket):
+            instances = self._resolved(instances)
         try:
             chosen = _choose(self._effective, instances)
         except UsageError:
@@ -218,6 +235,7 @@ class SelectionOptions:
                 "--all: the files list no instances",
                 fix="list them in the section `instances` of the files",
             )
+        instances = self._resolved(instances)
         refuse_duplicate_addresses(instances)
         without_address = replace(self.connection, host=None, port=None, socket=None, instance=None)
         logins = Logins(without_address)

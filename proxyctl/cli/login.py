@@ -57,6 +57,7 @@ class Logins:
             socket=socket,
             ca=ca,
             verifies_identity=verifies_identity,
+            certificate_name=(chosen and chosen.dns) or "",
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         )
 

@@ -74,10 +74,11 @@ class Model(BaseModel):
 
 
 class InstanceModel(Model):
-    """One ProxySQL: how to reach its admin interface."""
+    """One ProxySQL, or all that a DNS name leads to: how to reach the admin interfaces."""
 
-    name: Name
+    name: Name | None = None
     host: ResolvedText | None = None
+    dns: ResolvedText | None = None
     port: Port = 6032
     user: ResolvedText | None = None
     password: Reference | None = None

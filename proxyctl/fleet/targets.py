@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import queue
+import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from proxyctl.config.files import ConfigFiles
-from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
+from proxyctl.config.files import ConfigFiles, Instance
+from proxyctl.errors import InstanceError, ProxyctlError, os_reason, traceback_lines, unexpected
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
@@ -50,6 +51,36 @@ class Target:
             for line in traceback_lines(error):
                 _LOGGER.debug("%s: %s", self.name, line)
         return unexpected(error, is_debug=is_debug)
+
+
+def addresses(name: str) -> list[str]:
+    """Return the IPv4 and IPv6 addresses of a DNS name, sorted. Raises: InstanceError."""
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise InstanceError(
+            f"{name} has no address: {os_reason(error) if isinstance(error, OSError) else error}",
+            fix=f"see whether the name resolves here: getent ahosts {name}",
+        ) from error
+    return sorted({str(address[0]) for *_, address in found})
+
+
+def resolved(
+    instances: Iterable[Instance], look_up: Callable[[str], list[str]] = addresses
+) -> tuple[Instance, ...]:
+    """Return the instances of the files; one with `dns` becomes one for each address.
+
+    `look_up`: returns the addresses of a name. Raises: InstanceError for a name without any.
+    """
+    found: list[Instance] = []
+    for instance in instances:
+        if instance.dns is None:
+            found.append(instance)
+        else:
+            found += [
+                replace(instance, name=address, host=address) for address in look_up(instance.dns)
+            ]
+    return tuple(found)
 
 
 def at_all(

@@ -64,6 +64,8 @@ class Login:
     """Whether to refuse a connection without TLS."""
     verifies_identity: bool = False
     """Whether the certificate also has to name the host."""
+    certificate_name: str = ""
+    """The name that the certificate then has to have; '' for the host."""
     connect_timeout_s: int = CONNECT_TIMEOUT_S
     """The limit for a connection. Units: seconds."""
     read_timeout_s: float = READ_TIMEOUT_S
@@ -111,7 +113,7 @@ def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
         trust=Trust(login.ca),
         needs_tls=tls is not None,
         statement_s=login.read_timeout_s,
-        host=login.host,
+        host=login.certificate_name or login.host,
         user=login.user,
         password=login.password.encode(),  # PyMySQL would encode text as latin1
         charset="utf8mb4",

@@ -24,12 +24,17 @@ MAX_CA = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Instance:
-    """One ProxySQL. `password()` resolves the password only when it is needed."""
+    """One ProxySQL. `password()` resolves the password only when it is needed.
+
+    An instance with `dns` is as many as the name has addresses; see `fleet.targets.resolved`.
+    """
 
     name: str
-    """The name in the files."""
+    """The name in the files; of one by `dns` its address, '' before the name is resolved."""
     host: str | None = None
     """The host of the admin interface."""
+    dns: str | None = None
+    """The DNS name whose addresses are instances."""
     port: int = 6032
     """The port of the admin interface."""
     user: str | None = None
@@ -123,15 +128,26 @@ def compile_instances(parts: list[FileSection], context: Compilation) -> tuple[I
     )
 
 
+_ARTICLES = {"host": "a host", "socket": "a socket", "dns": "a DNS name"}
+
+
 def _instance(
     part: FileSection, position: int, model: InstanceModel, context: Compilation
 ) -> Instance:
     """Return one instance. Changes: context.mistakes."""
-    if not model.host and not model.socket:
-        context.note(part, (position,), "host or socket is missing")
-    elif model.host is not None and model.socket is not None:
-        message = "both a host and a socket"
-        context.note(part, (position, "socket"), message, "remove one of the two", of_key=True)
+    given = [key for key in ("host", "socket", "dns") if getattr(model, key) is not None]
+    if not any(getattr(model, key) for key in given):
+        context.note(part, (position,), "host, socket or dns is missing")
+    elif len(given) > 1:
+        message = f"both {_ARTICLES[given[0]]} and {_ARTICLES[given[1]]}"
+        context.note(part, (position, given[1]), message, "remove one of the two", of_key=True)
+    if model.dns is not None and model.name is not None:
+        message = "each address of `dns` is an instance with the address as its name"
+        context.note(part, (position, "name"), message, "remove name", of_key=True)
+    elif model.dns is None and model.name is None:
+        context.mistakes.add(
+            part.where(position), part.label((position, "name")), "name is missing"
+        )
     try:
         if model.tls_ca:
             context.fence.check(model.tls_ca)
@@ -139,7 +155,8 @@ def _instance(
         message = f"{model.tls_ca}: {error.message}"
         context.note(part, (position, "tls_ca"), message, error.fix)
     return Instance(
-        **model.model_dump(exclude={"password", "vars"}),
+        **model.model_dump(exclude={"name", "password", "vars"}),
+        name=model.name or "",
         vars=without_marks(model.vars),
         where=part.where(position),
         _secret=model.password,
