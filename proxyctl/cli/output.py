@@ -8,6 +8,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -219,6 +220,26 @@ def check_new(path: Path) -> None:
     if path.exists():
         fix = "choose another file with -o, or remove this one"
         raise RefusedError(f"{path}: already exists", fix=fix)
+
+
+def new_folder(path: Path) -> Path:
+    """Return a folder for files of this command; made if it is missing.
+
+    Raises: RefusedError if something is there; ProxyctlError when it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        is_empty = next(path.iterdir(), None) is None
+    except OSError as error:
+        raise ProxyctlError(f"{path}: {os_reason(error)}") from error
+    if not is_empty:
+        raise RefusedError(f"{path}: not empty", fix="choose another folder with -o")
+    return path
+
+
+def file_name(name: str) -> str:
+    """Return the name of an instance as the name of a file."""
+    return re.sub(r"[^\w.-]|^\.", "_", name)
 
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:

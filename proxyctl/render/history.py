@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from proxyctl.fleet.outcome import Failed
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.encode import Shape
+from proxyctl.render.fleet import FAILED
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshots.folder import Taken
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
@@ -76,3 +78,16 @@ COUNTS: Shape[tuple[str, Mapping[str, int]]] = Shape(
     delete=lambda item: item[1].get(DELETE, 0),
 )
 TAKEN: Shape[Taken] = Shape("snapshot", "address path tables rows")
+
+
+def snapshots_json(taken: Sequence[Taken], failed: Sequence[Failed]) -> str:
+    """Return the snapshots of several instances, and the instances that could not be read."""
+    return TAKEN_ALL.document((taken, failed))
+
+
+TAKEN_ALL: Shape[tuple[Sequence[Taken], Sequence[Failed]]] = Shape(
+    "snapshots of a fleet",
+    "snapshots failed",
+    snapshots=lambda pair: TAKEN.each(pair[0]),
+    failed=lambda pair: FAILED.each(pair[1]),
+)

@@ -125,6 +125,8 @@ def _whoami() -> str:
 class Taken:
     """A snapshot that a person took."""
 
+    address: str
+    """The address of the instance."""
     path: Path
     """The path of the file."""
     tables: int
@@ -148,7 +150,7 @@ def take_by_hand(client: AdminClient) -> Taken:
     tables = read_tables(client, read_layouts(client).values())
     rows = sum(len(table.rows[Layer.MEMORY]) for table in tables.values())
     path = keep(Header(client.address, client.version_text, BY_HAND), tables)
-    return Taken(path, len(tables), rows)
+    return Taken(client.address, path, len(tables), rows)
 
 
 # -- listing and reading --------------------------------------------------------------------------

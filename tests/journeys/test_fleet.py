@@ -47,6 +47,34 @@ def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list
     assert {"format": 1, **doctor["instances"][1]} == alone
 
 
+def test_each_instance_is_exported_to_a_file(offline: Project, ports: list[int]) -> None:
+    down = "{name: 'a/b', host: 127.0.0.1, port: 1}"
+    offline.write(SERVERS + listed(ports, down))
+    applied("--instance", "px2")
+    found = proxyctl("export", "--all", "-o", "out/all")
+    ended(found, 1, "a/b", "cannot connect to 127.0.0.1:1", "3 exported, 1 not read: a/b.")
+    folder = offline.folder / "out" / "all"
+    assert sorted(path.name for path in folder.iterdir()) == ["px1.yaml", "px2.yaml", "px3.yaml"]
+    alone = proxyctl("export", "--instance", "px2").out
+    assert (folder / "px2.yaml").read_text() == alone
+    ended(proxyctl("export", "--all", "-o", "out"), 3, "out: not empty")
+    ended(proxyctl("export", "--all"), 64, "needs -o FOLDER")
+    alike = "{name: 'p:1', host: a.example}, {name: p/1, host: b.example}"
+    offline.write(SERVERS + f"instances: [{alike}]\n")
+    ended(proxyctl("export", "--all", "-o", "other"), 64, "too much alike")
+
+
+def test_a_snapshot_of_each_instance(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports, "{name: down, host: 127.0.0.1, port: 1}"))
+    found = proxyctl("snapshot", "--all")
+    ended(found, 1, "cannot connect to 127.0.0.1:1")
+    assert [Path(line).is_file() for line in found.out.splitlines()] == [True] * 3
+    document = proxyctl("snapshot", "--all", "--format", "json").json
+    addresses = [taken["address"] for taken in document["snapshots"]]
+    assert addresses == [f"127.0.0.1:{port}" for port in ports]
+    assert [failed["name"] for failed in document["failed"]] == ["down"]
+
+
 def test_one_that_hangs_does_not_hold_the_others(offline: Project, ports: list[int]) -> None:
     """The hanging instance holds one of two slots; the others run in the second slot."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +15,31 @@ from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import password_from
 from proxyctl.cli.option import OR_STDOUT, choice, out_option, value
-from proxyctl.cli.options import BackendOptions, FormatOption, LayerName, VersionOption
-from proxyctl.cli.output import ask_password, can_ask, check_new, emit, say, write, write_file
+from proxyctl.cli.options import (
+    BackendOptions,
+    FleetOptions,
+    FormatOption,
+    LayerName,
+    VersionOption,
+)
+from proxyctl.cli.output import (
+    ask_password,
+    can_ask,
+    check_new,
+    emit,
+    file_name,
+    new_folder,
+    progress,
+    say,
+    style,
+    write,
+    write_file,
+)
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
+    from proxyctl.fleet.targets import Target
     from proxyctl.instance.authentication import Trust
     from proxyctl.instance.backend import Account
     from proxyctl.interchange.write import WrittenFile
@@ -34,6 +55,11 @@ SecretsOption = Annotated[
     ),
 ]
 OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)]
+
+
+ExportOption = Annotated[
+    str | None, out_option(help="Write to this file; with --all into this folder.", fix=OR_STDOUT)
+]
 
 
 def check_out(out: str | None, secrets: SecretForm) -> None:
@@ -107,17 +133,55 @@ def schema(out: OutOption = None) -> int:
 
 def export(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     layer: Annotated[LayerName, choice(LayerName, "--layer", "The layer to export.")] = "runtime",
     format: RowFormatOption = "yaml",
     secrets: SecretsOption = "hash",
-    out: OutOption = None,
+    out: ExportOption = None,
 ) -> int:
     """Write the configuration of an instance as files."""
     from proxyctl import api
 
+    if fleet.is_for_all():
+        targets = selection.targets(fleet, files_are_optional=True)
+        return _export_all(targets, Layer(layer), format, secrets, out, fleet.parallel)
     check_out(out, secrets)
     write_rows(api.export(selection.instance(), Layer(layer), format, secrets), secrets, out)
     return ExitCode.DONE
+
+
+def _export_all(
+    targets: Sequence[Target],
+    layer: Layer,
+    format: RowFormat,
+    secrets: SecretForm,
+    out: str | None,
+    workers: int,
+) -> int:
+    """Write a file for each instance into a new or empty folder. Raises: UsageError."""
+    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.targets import at_all
+    from proxyctl.interchange.export_instance import export_instance
+    from proxyctl.render.fleet import counts_line, failures
+
+    if out is None:
+        raise UsageError("export --all needs -o FOLDER, for one file for each instance")
+    folder = new_folder(Path(out))
+    paths = {target.name: folder / f"{file_name(target.name)}.{format}" for target in targets}
+    if len({*paths.values()}) < len(paths):
+        raise UsageError("two instances would get the same file: their names are too much alike")
+
+    def work(target: Target) -> tuple[Path, WrittenFile]:
+        with target.connect() as client:
+            return paths[target.name], export_instance(client, layer, format, secrets)
+
+    with progress("exporting", len(targets)) as advance:
+        exported, failed = at_all(targets, work, workers=workers, done=advance)
+    for path, file in exported:
+        write_rows(file, secrets, str(path))
+    say(*failures(failed, style(sys.stderr)))
+    say(counts_line(len(exported), [f"{len(exported)} exported"] if exported else [], failed))
+    return worst([failure.error.exit_code for failure in failed])
 
 
 def import_(

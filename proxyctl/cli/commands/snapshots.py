@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,9 +14,18 @@ from proxyctl.cli.completion import completion, typed
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.option import flag
-from proxyctl.cli.options import Allowances, ChangeOptions, ConnectionOptions, FormatOption
-from proxyctl.cli.output import emit, say, style, write
+from proxyctl.cli.options import (
+    Allowances,
+    ChangeOptions,
+    ConnectionOptions,
+    FleetOptions,
+    FormatOption,
+)
+from proxyctl.cli.output import emit, progress, say, style, write
 from proxyctl.errors import ExitCode
+
+if TYPE_CHECKING:
+    from proxyctl.fleet.targets import Target
 
 
 @completion
@@ -91,17 +101,39 @@ def history(selection: SelectionOptions, format: FormatOption = "text") -> int:
     return ExitCode.DONE
 
 
-def snapshot(selection: SelectionOptions, format: FormatOption = "text") -> int:
+def snapshot(
+    selection: SelectionOptions, fleet: FleetOptions, format: FormatOption = "text"
+) -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.folder import take_by_hand
 
+    if fleet.is_for_all():
+        return _snapshot_all(selection.targets(fleet, files_are_optional=True), fleet, format)
     with selection.connect() as client:
         taken = take_by_hand(client)
-        address = client.address
+    emit(format, text=lambda: f"{taken.path}\n", json=lambda: TAKEN.document(taken))
+    return ExitCode.DONE
+
+
+def _snapshot_all(targets: Sequence[Target], fleet: FleetOptions, format: str) -> int:
+    """Save what each instance holds; name those that cannot be read."""
+    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.targets import at_all
+    from proxyctl.render.fleet import failures
+    from proxyctl.render.history import snapshots_json
+    from proxyctl.snapshots.folder import Taken, take_by_hand
+
+    def work(target: Target) -> Taken:
+        with target.connect() as client:
+            return take_by_hand(client)
+
+    with progress("saving", len(targets)) as advance:
+        taken, failed = at_all(targets, work, workers=fleet.parallel, done=advance)
     emit(
         format,
-        text=lambda: f"{taken.path}\n",
-        json=lambda: TAKEN.document(taken, address=address),
+        text=lambda: "".join(f"{each.path}\n" for each in taken),
+        json=lambda: snapshots_json(taken, failed),
     )
-    return ExitCode.DONE
+    say(*failures(failed, style(sys.stderr)))
+    return worst([failure.error.exit_code for failure in failed])
