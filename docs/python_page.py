@@ -54,7 +54,7 @@ TYPES: dict[type, str] = {
     ModuleResult: "name memory runtime disk text",
     WrittenFile: "",
     ClientQuery: "",
-    ExplainedQuery: "request route outcomes explanation copy firewall doubts",
+    ExplainedQuery: "request route hostgroup destination outcomes explanation copy firewall doubts",
     Route: "destination_hostgroup source rule_id matched_rules settings rewritten_query digest"
     " flagIN undecided drawn reply",
     LintReport: "findings checks ignored name counts",

@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # a function imports what it needs: all of it takes half a se
 RowFormat = Literal["yaml", "sql", "cnf"]
 SecretForm = Literal["hash", "omit", "clear"]
 
+_NAME_FILES = "name them: Selection.of(PATH, ...)"
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -49,7 +51,8 @@ class Selection:
     login: Login | None = None
     """The instance; None: only the files."""
     files_describe_instance: bool = True
-    """Whether mistakes in the files concern a call that reads the instance."""
+    """Whether the files are those of the instance: their mistakes stop a call, and results name
+    their rows. If not, they only lend names and secrets."""
 
     @classmethod
     def of(
@@ -65,6 +68,8 @@ class Selection:
         the files. Without paths only the instance. Raises: ConfigError, UsageError.
         """
         if not paths:
+            if instance is not None or variables:
+                raise UsageError("an instance by name, and variables, need files", fix=_NAME_FILES)
             return cls(login=login)
         from proxyctl.config.files import ConfigFiles, Sources
         from proxyctl.fleet.targets import resolved
@@ -79,13 +84,25 @@ class Selection:
         chosen = by_name[instance]
         return cls(files.with_vars(chosen.vars), login or login_of(chosen))
 
+    @classmethod
+    def all_of(cls, *paths: str, variables: Mapping[str, object] | None = None) -> list[Selection]:
+        """Return the files with each of their instances. Raises: ConfigError, InstanceError."""
+        from proxyctl.config.files import ConfigFiles, Sources
+        from proxyctl.fleet.targets import resolved
+
+        files = ConfigFiles(Sources(paths, variables or {}))
+        return [
+            cls(files.with_vars(instance.vars), login_of(instance))
+            for instance in resolved(files.instances())
+        ]
+
     @property
     def target(self) -> Target:
         """The instance with its files. Raises: UsageError when one of them is missing."""
         from proxyctl.fleet.targets import Target
 
         if self.files is None:
-            raise UsageError("this call needs files", fix="name them: Selection.of(PATH, ...)")
+            raise UsageError("this call needs files", fix=_NAME_FILES)
         return Target(self._login, self.files)
 
     @property
@@ -188,7 +205,7 @@ def validate(selection: Selection, version: Version | None = None) -> Project:
     ConfigError with every mistake and its place.
     """
     if selection.files is None:
-        raise UsageError("this call needs files", fix="name them: Selection.of(PATH, ...)")
+        raise UsageError("this call needs files", fix=_NAME_FILES)
     return selection.files.project(version)
 
 
@@ -199,7 +216,7 @@ def plan(selection: Selection, options: PlanOptions | None = None) -> Plan:
 
     target = selection.target
     with target.connect() as client:
-        return plan_files(client, target.files, options or PlanOptions(lints=True))
+        return plan_files(client, target.files, options or PlanOptions())
 
 
 def drift(selection: Selection, only: Sequence[str] = ()) -> Plan:
@@ -209,7 +226,7 @@ def drift(selection: Selection, only: Sequence[str] = ()) -> Plan:
     """
     from proxyctl.plan.make import PlanOptions
 
-    return plan(selection, PlanOptions(only=tuple(only), lints=True))
+    return plan(selection, PlanOptions(only=tuple(only)))
 
 
 def apply(
@@ -226,7 +243,9 @@ def apply(
     from proxyctl.fleet.rollout import apply_to
     from proxyctl.plan.make import PlanOptions
 
-    return apply_to(selection.target, request or ApplyRequest(PlanOptions(lints=True)))
+    target = selection.target
+    request = request or ApplyRequest(PlanOptions())
+    return apply_to(target, replace(request, sources=request.sources or target.files.paths))
 
 
 def export(

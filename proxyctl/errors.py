@@ -193,8 +193,7 @@ class ApplyError(ProxyctlError):
 
     exit_code = ExitCode.INCOMPLETE
     snapshot: str | None = None
-    """The snapshot of the state before the apply, if the apply was complete and a later step
-    failed."""
+    """The snapshot of the state before the apply."""
 
     def __init__(
         self,

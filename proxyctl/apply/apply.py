@@ -68,7 +68,11 @@ def apply_planned(
                 lock.forget_leftovers({module.name for module in plan.modules})
                 return plan, None
             kept = keep(header_of(plan, request.purpose, request.sources), current.tables)
-        result = apply_plan(client, plan, lock, reporter)
+        try:
+            result = apply_plan(client, plan, lock, reporter)
+        except ApplyError as error:
+            error.snapshot = str(kept)
+            raise
         with applied(result):
             result.snapshot = str(kept)
             lock.forget_leftovers({module.name for module in plan.modules})

@@ -132,7 +132,7 @@ class ApplyRun:
         for name, diff in module.diffs.items():
             self.read_back.stored(diff.layout, Layer.DISK, wanted[name])
 
-    def wait_for_peers(self, module: ModulePlan) -> None:
+    def wait_for_newer_epoch_of(self, module: ModulePlan) -> None:
         """Wait until a LOAD of the module would be the newest in its ProxySQL Cluster."""
         if self.plan.members:
             wait_for_newer_epoch(self.client, module.name, self.say)
@@ -142,7 +142,7 @@ class ApplyRun:
 
         Nodes that the monitor has moved since the plan stay where they are now.
         """
-        self.wait_for_peers(module)
+        self.wait_for_newer_epoch_of(module)
         # Before the read, because an output that is blocked would make the placement old.
         self.say(module.module.load)
         topology, diff = module.monitored, module.servers

@@ -106,8 +106,8 @@ class ApplyRequest:
     lock_timeout_s: float = 30.0
     """How long to wait for another apply to finish. Units: seconds."""
     purpose: str = APPLY
-    """The command that the lock and the snapshot record."""
+    """The command that the lock and the new snapshot record."""
     sources: tuple[str, ...] = ()
-    """The files or the snapshot that the lock and the snapshot record."""
+    """The files or the snapshot that the new snapshot records."""
     peer_timeout_s: float = PEER_TIMEOUT_S
     """How long to wait for the members of a ProxySQL Cluster; 0 does not wait. Units: seconds."""

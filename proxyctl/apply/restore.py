@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from proxyctl.apply.progress import ApplyRun, memory_before
 from proxyctl.apply.readback import ReadBackError
-from proxyctl.apply.result import OLD, UNVERIFIED
+from proxyctl.apply.result import AS_BEFORE, UNVERIFIED
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -59,12 +59,12 @@ class Restore:
         return InstanceError(first, then=[*then, outcome], fix=getattr(error, "fix", None))
 
     def _is_memory_as_before(self) -> bool:
-        return all(result.memory == OLD for result in self.run.results.values())
+        return all(result.memory == AS_BEFORE for result in self.run.results.values())
 
     def _unstage_all(self) -> None:
         for module in reversed(self.run.modules):
             self._write_back(module, memory_before(module))
-            self.run.results[module.name].memory = OLD
+            self.run.results[module.name].memory = AS_BEFORE
 
     def _retry(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
         """Call `put_back`, again if the instance fails; return the error of the last attempt.
@@ -133,29 +133,29 @@ class Restore:
     def _restore_module(self, module: ModulePlan) -> None:
         """Put DISK back, then RUNTIME: if this stops in between, DISK must not be ahead."""
         result = self.run.results[module.name]
-        if result.disk != OLD:
+        if result.disk != AS_BEFORE:
             self.run.say(f"{module.name}: restore DISK")
             image = _disk_before(module)
             self._write_back(module, image)
             self.run.command(module, Layer.DISK)
             self.run.verify_disk(module, image)
-            result.disk = OLD
-        if result.runtime != OLD:
+            result.disk = AS_BEFORE
+        if result.runtime != AS_BEFORE:
             self.run.say(f"{module.name}: restore RUNTIME")
             image = self._old_image(module)
             self._write_back(module, image)
             self.run.command(module, Layer.RUNTIME)
             self.run.verify_runtime(module, image, self.run.plan.topologies.memory)
-            result.runtime = OLD
+            result.runtime = AS_BEFORE
         self._write_back(module, memory_before(module))
-        result.memory = OLD
+        result.memory = AS_BEFORE
 
     def _old_image(self, module: ModulePlan) -> dict[str, Rows]:
         """Return the MEMORY rows whose LOAD restores RUNTIME.
 
         They are computed right before the LOAD, since the monitor moves nodes meanwhile.
         """
-        self.run.wait_for_peers(module)
+        self.run.wait_for_newer_epoch_of(module)
         image: dict[str, Rows] = {}
         for name, diff in module.diffs.items():
             rows = diff.runtime if diff.unpublished else diff.memory
@@ -191,7 +191,7 @@ class Restore:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         # The next apply must know the modules whose MEMORY holds rows of this apply.
         results = self.run.results
-        unrestored = [name for name, result in results.items() if result.memory != OLD]
+        unrestored = [name for name, result in results.items() if result.memory != AS_BEFORE]
         self.run.lock.record_leftovers({name: self.run.was_saved[name] for name in unrestored})
         if self.run.reconnect.is_gone:
             for result in results.values():

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.rows.row import Layer
 
-OLD, UNVERIFIED = "as before", "unverified"
-"""The states of a layer besides `as in the files` and `as in the snapshot`."""
+AS_BEFORE, UNVERIFIED = "as before", "unverified"
+"""The states of a layer besides `as in the files`, `as in the snapshot` and LOCK_LOST."""
 
 
 LOCK_LOST = "unknown (lock lost)"
@@ -21,11 +21,11 @@ class ModuleResult:
 
     name: str
     """The admin module."""
-    memory: str = OLD
+    memory: str = AS_BEFORE
     """The state of MEMORY."""
-    runtime: str = OLD
+    runtime: str = AS_BEFORE
     """The state of RUNTIME."""
-    disk: str = OLD
+    disk: str = AS_BEFORE
     """The state of DISK."""
 
     def doubt(self, layer: Layer) -> None:

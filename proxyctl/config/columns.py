@@ -77,7 +77,7 @@ def _without_nul(text: str) -> str:
 
 
 def hostgroup_number(name: str, info: ValidationInfo) -> int:
-    """Return the number of the hostgroup with this name. Raises: Refusal."""
+    """Return the number of the hostgroup with this name. Raises: ValueProblem."""
     context, _ = cast(Any, info.context)
     number: int = context.hostgroup(name)
     return number

@@ -81,7 +81,7 @@ class Compilation:
     def text(
         self, reference: Mapping[str, str], path: str, *, is_secret: bool = False
     ) -> str | Secret:
-        """Return the text of a reference in the file `path`. Raises: Refusal."""
+        """Return the text of a reference in the file `path`. Raises: ValueProblem."""
         try:
             return resolve(reference, os.path.dirname(path), self.fence, is_secret=is_secret)
         except ValueProblem:
@@ -90,7 +90,7 @@ class Compilation:
             raise
 
     def hostgroup(self, name: str) -> int:
-        """Return the number of a hostgroup. Raises: Refusal."""
+        """Return the number of a hostgroup. Raises: ValueProblem."""
         if name in self.hostgroups:
             return self.hostgroups[name]
         near = self.mistakes.did_you_mean(name, self.hostgroups)

@@ -1,7 +1,7 @@
 """`{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`: text that the files refer to.
 
-Only this module of the package reads the environment. The text may be a secret, so no message here
-repeats it.
+No other module of the package takes values of the files from the environment. The text may be a
+secret, so no message here repeats it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ __all__ = ["ConfigFiles", "Instance", "Sources", "load_project"]
 class ConfigFiles:
     """The files, read and parsed once; compiled when the version of the instance is known.
 
-    Reading them raises nothing: `instances` and `project` raise the mistakes that concern them.
+    Mistakes are raised by `instances` and `project`, as far as they concern them. Raises:
+    UsageError for a path outside the fence; ConfigError for more mistakes than anybody reads.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -53,6 +54,11 @@ class ConfigFiles:
                 parsed._by_vars = self._by_vars
                 self._by_vars[key] = parsed
             return self._by_vars[key]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files and folders that were named."""
+        return self._sources.paths
 
     @property
     def sections(self) -> frozenset[str]:

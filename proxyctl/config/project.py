@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import check_tables
 from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
-from proxyctl.config.row_files import compile_part
-from proxyctl.config.rows import SourceRows, field_place, join
+from proxyctl.config.row_files import compile_row_file
+from proxyctl.config.rows import SourceRows, checked_rows, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
@@ -19,6 +19,7 @@ from proxyctl.config.sections.routing import compile_routing_tests, keep_alive
 from proxyctl.config.sections.sharding import compile_shards
 from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
+from proxyctl.config.yaml import YamlList
 from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
 from proxyctl.routing.routing_test import RoutingTest
@@ -38,9 +39,13 @@ class Project:
     """The files, parsed, validated and compiled. Compared by identity: they compile once."""
 
     desired: Desired
+    """The rows that the files ask for."""
     instances: tuple[Instance, ...] = ()
+    """The instances that the files list."""
     routing_tests: tuple[RoutingTest, ...] = ()
+    """The queries of the files, and where they have to go."""
     ignores: tuple[Ignore, ...] = ()
+    """The findings of lint that the files ignore."""
     reserved: tuple[range, ...] = ()
     """The rule_ids that `sharding` sections keep for their rules."""
 
@@ -129,7 +134,8 @@ def _tables(
         if missing := missing_table(TABLES[part.name], context):
             context.mistakes.add(part.where(of_key=True), part.name, missing)
         else:
-            compiled = compile_part(part, context)
+            is_list = isinstance(part.value, YamlList)
+            compiled = checked_rows(part, context) if is_list else compile_row_file(part, context)
             rows.setdefault(part.name, []).extend([compiled] if compiled else [])
     clusters = compile_clusters(sections.get("pxc_clusters", []), context)
     shards = compile_shards(sections.get("sharding", []), context)

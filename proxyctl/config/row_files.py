@@ -23,7 +23,7 @@ from proxyctl.config.mistakes import described
 from proxyctl.config.rows import ItemPlaces, SourceRows, checked_rows, default_row
 from proxyctl.config.sources import UnreadableError, read_text
 from proxyctl.config.validation import other_version
-from proxyctl.config.yaml import Document, YamlList
+from proxyctl.config.yaml import Document
 from proxyctl.rows.row import Where
 from proxyctl.text import shown
 
@@ -36,13 +36,11 @@ MAX_TABLE = 512 * 1024 * 1024
 NULL = r"\N"
 
 
-def compile_part(part: FileSection, context: Compilation) -> SourceRows | None:
-    """Return the rows of a table section; None when no row can be used.
+def compile_row_file(part: FileSection, context: Compilation) -> SourceRows | None:
+    """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`; None when no row can be used.
 
     Changes: context.mistakes.
     """
-    if isinstance(part.value, YamlList):
-        return checked_rows(part, context)
     kind, name = next(iter(part.value.items()), ("", ""))
     is_named = len(part.value) == 1 and isinstance(name, str) and name != ""
     if kind not in ("csv", "jsonl") or not is_named:

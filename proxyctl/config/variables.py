@@ -99,7 +99,7 @@ def _check_charset(values: dict[str, str], places: dict[str, Where], context: Co
 def _known(name: str, where: Where, context: Compilation) -> Variable | None:
     """Return the variable; None if only a newer catalogue would have it.
 
-    Raises: Refusal. Changes: context.warnings.
+    Raises: ValueProblem. Changes: context.warnings.
     """
     variable, version = VARIABLES.get(name), context.version
     if name in READ_ONLY:
@@ -136,7 +136,7 @@ class _Value:
         self._context = context
 
     def text(self, variable: Variable | None, value: Any) -> str:  # noqa: ANN401 - any YAML value
-        """Return the canonical text of a value. Raises: Refusal."""
+        """Return the canonical text of a value. Raises: ValueProblem."""
         if value is None:
             fix = "remove the key to leave it alone, or write a value"
             raise ValueProblem("a variable cannot be null", fix)

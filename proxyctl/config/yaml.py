@@ -381,7 +381,7 @@ _MAX_DIGITS = 400
 def plain_value(text: str) -> str | int | float | bool | None:
     """Return the value of a plain scalar. Dates and times stay text.
 
-    Raises: Refusal when YAML readers disagree; the message never repeats the text, which may
+    Raises: ValueProblem when YAML readers disagree; the message never repeats the text, which may
     be a secret.
     """
     if text and text[0] not in _MAYBE_SPECIAL:

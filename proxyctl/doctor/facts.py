@@ -86,7 +86,7 @@ class Facts:
     """The facts about one instance."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version_text: str

@@ -119,7 +119,7 @@ class Examination:
     """The findings for one instance."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version: str

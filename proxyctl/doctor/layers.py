@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Diagnosis, duration, listed
-from proxyctl.instance.cluster import Member, configured, diffs_variable
+from proxyctl.instance.cluster import Member, checksum_names, diffs_variable
 from proxyctl.plan.diff import TableDiff
 from proxyctl.proxysql.compare import Difference
 from proxyctl.rows.row import Key, row_name
@@ -120,7 +120,7 @@ def cluster(facts: Facts) -> Iterator[Diagnosis]:
             "start it; check the network, its admin-cluster_username and its version"
             f" ({facts.version_text}); or delete it from proxysql_servers",
         )
-    for module, name in configured(membership.own).items():
+    for module, name in checksum_names(membership.own).items():
         for member, reason, fix in membership.not_following(name, patience_s):
             if member not in silent:
                 yield from _differing(facts, member, module, name, (reason, fix))

@@ -52,8 +52,11 @@ class Failed:
     """An instance that could not be planned, and the error."""
 
     name: str
+    """The name of the instance in the files, or its address."""
     address: str
+    """`host:port`, or the path of the socket."""
     error: ProxyctlError
+    """The reason."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class Fleet:
     """The plans of all instances, in the order of the files."""
 
     planned: Sequence[Planned]
+    """The instances with a plan."""
     failed: Sequence[Failed] = ()
+    """The instances without one."""
 
     @classmethod
     def of(cls, plan: Plan) -> Fleet:
@@ -83,7 +88,7 @@ class Fleet:
         """The instances that differ, grouped by plan, refusals and notes."""
         groups: dict[tuple[object, ...], list[Planned]] = {}
         for instance in self.differing:
-            key = (id(instance.plan), *instance.refusals, *instance.notes)
+            key = (instance.plan.likeness, *instance.refusals, *instance.notes)
             groups.setdefault(key, []).append(instance)
         return [*groups.values()]
 
@@ -123,7 +128,7 @@ class Rolled:
     """One instance after a rollout."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     state: State

@@ -30,7 +30,9 @@ class Target:
     """One instance, and the files to compile for it."""
 
     login: Login
+    """The instance."""
     files: ConfigFiles
+    """The files, as rendered with the `vars` of the instance."""
 
     @property
     def name(self) -> str:

@@ -48,7 +48,7 @@ class Checksum(NamedTuple):
     """A checksum of this instance or of a peer."""
 
     version: int
-    """ProxySQL's version number of the checksum; 0 if it was never read."""
+    """The number of the content: 1 at start, one more with each LOAD; 0 if it was never read."""
     epoch: int
     """The time of the last LOAD. Units: unix seconds."""
     checksum: str
@@ -60,7 +60,7 @@ class Checksum(NamedTuple):
         return self.version > 0 and bool(self.checksum)
 
 
-def configured(names: Collection[str]) -> dict[str, str]:
+def checksum_names(names: Collection[str]) -> dict[str, str]:
     """Return the admin modules that travel between members, and the checksum name of each.
 
     For servers the name is mysql_servers_v2 if the version has it: mysql_servers also changes with
@@ -86,7 +86,7 @@ def is_source(peer: Checksum, own: Checksum) -> bool:
 
 
 MOST_AHEAD_S = 30
-"""The longest wait that makes a LOAD later than the last LOAD of any member."""
+"""The longest wait until a LOAD would be the newest; a member that is further ahead is an error."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Membership:
 
     def name_of(self, module: str) -> str | None:
         """Return the checksum name of an admin module; None if the module does not travel."""
-        return configured(self.own).get(module) if self.listed else None
+        return checksum_names(self.own).get(module) if self.listed else None
 
     def newest_epoch(self, module: str) -> int:
         """Return the time of the last LOAD at any member. Units: unix seconds; 0: never."""
@@ -345,7 +345,9 @@ class PeerResult:
     """Whether a member follows a change; if not, the reasons."""
 
     name: str
+    """The member as `host:port`."""
     reasons: tuple[str, ...] = ()
+    """Why it does not follow; empty if it does."""
 
     @property
     def follows(self) -> bool:

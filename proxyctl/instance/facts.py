@@ -21,10 +21,15 @@ class RuntimeFacts:
     """Variables at RUNTIME that a plan depends on."""
 
     monitor: MonitorSettings
+    """The variables that decide which nodes a monitor places."""
     regex_engine: int
+    """The value of mysql-query_processor_regex: 1 is PCRE, 2 is RE2."""
     admin_names: frozenset[str]
+    """The accounts of the admin interface."""
     is_cluster_member: bool
+    """Whether the instance takes over what is loaded at other members of a ProxySQL Cluster."""
     is_read_only: bool
+    """Whether the admin interface refuses changes (admin-read_only)."""
 
 
 CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")

@@ -270,7 +270,7 @@ class TablesRead(NamedTuple):
     counts: list[int]
     """The number of rows of each request."""
     converted: frozenset[str] = frozenset()
-    """The tables that were read up to a NUL, and keys as numbers."""
+    """The tables whose cells were read as ProxySQL reads them: text up to a NUL, keys as numbers."""
 
 
 def ask(client: AdminClient, requests: Sequence[TableRequest]) -> Callable[[], TablesRead]:

@@ -70,7 +70,7 @@ class LintReport:
     ignored: int = 0
     """The number of findings that the files ignore."""
     name: str = ""
-    """The name of the instance; empty for files."""
+    """The name of the instance, or its address; empty for files."""
     counts: Counter[Severity] = field(init=False)
     """The number of findings by severity."""
 
@@ -87,7 +87,7 @@ class LintReport:
 def lint(
     subject: LintSubject, checks: Sequence[Check], ignores: Sequence[Ignore] = (), *, name: str = ""
 ) -> LintReport:
-    """Return the report of the checks. Raises: ProxyctlError as `Subject.router`."""
+    """Return the report of the checks. Raises: ProxyctlError as `LintSubject.router`."""
     used: set[int] = set()
     kept: list[LocatedFinding] = []
     ignored = 0

@@ -74,7 +74,7 @@ class DrainRequest:
     """A drain or restore of a node."""
 
     node: str
-    """The name of the node."""
+    """The node as the command line names it: HOST or HOST:PORT."""
     force: bool = False
     """Whether to drain it in spite of objections."""
     lock_timeout_s: float = 30.0

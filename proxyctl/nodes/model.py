@@ -109,7 +109,7 @@ class NodeReport:
     """The nodes behind one ProxySQL."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version: str

@@ -13,7 +13,7 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.project import places_in
 from proxyctl.plan.diff import ServerDiff, TableDiff
-from proxyctl.plan.instance_state import InstanceState, hostgroups_in
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import (
@@ -25,7 +25,7 @@ from proxyctl.proxysql.configuration import (
 )
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.rows.desired import FILES, Desired
-from proxyctl.rows.row import Key, Layer, Rows, Where
+from proxyctl.rows.row import DesiredRow, Key, Layer, Rows, Where
 
 
 def before_after(
@@ -89,10 +89,15 @@ def hostgroups_in_use(
         if layout is None or rows is None:
             continue
         position = layout.index[column]
-        before[name] = after[name] = hostgroups_in(rows.values(), position)
+        before[name] = after[name] = _hostgroups_in(rows.values(), position)
         if name in diffs and diffs[name].changes[Layer.RUNTIME]:
-            after[name] = hostgroups_in(diffs[name].coming.values(), position)
+            after[name] = _hostgroups_in(diffs[name].coming.values(), position)
     return HostgroupsInUse(before, after)
+
+
+def _hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:
+    """Return the hostgroups in one column of these rows."""
+    return frozenset(cell for row in rows if isinstance(cell := row[position], int))
 
 
 def _after(module: ModulePlan, diff: TableDiff) -> Rows:

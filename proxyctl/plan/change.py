@@ -70,12 +70,12 @@ class Change(NamedTuple):
 
     @property
     def before(self) -> Row | None:
-        """The row of the first of `layers`; None: it lacks the row."""
+        """The row of the first of `layers` with its secrets; None: it lacks the row."""
         return self.differences[0].current
 
     @property
     def after(self) -> DesiredRow | None:
-        """The row that the first of `layers` will have; None: it will lack the row."""
+        """The row that the first of `layers` will have, with its secrets; None: it will lack it."""
         return self.differences[0].desired
 
     @property

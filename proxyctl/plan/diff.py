@@ -371,7 +371,7 @@ def staged(layout: Layout, memory: Rows, folded: Rows, changes: Sequence[Differe
     A changed user in two halves becomes one row.
     """
     result = dict(memory)
-    is_users = folded is not memory
+    is_users = layout.table.role is Role.USERS
     # Remove all rows before adding any: the second half of a removed user may be an added row.
     # A variable keeps its place: a LOAD takes variables in the order of MEMORY.
     is_variables = layout.table.prefix is not None

@@ -19,7 +19,9 @@ class Pattern(NamedTuple):
     """A pattern of differing layers: a name for machines, and a sentence for people."""
 
     name: str
+    """The name, such as `not_saved`."""
     text: str
+    """The sentence."""
 
 
 _MEMORY, _RUNTIME, _DISK = Layer.MEMORY, Layer.RUNTIME, Layer.DISK

@@ -45,7 +45,7 @@ def plan_and_current(
     return planned(desired, current, options, project), current
 
 
-def plan_and_change(
+def plan_and_before_after(
     client: AdminClient, files: ConfigFiles, options: PlanOptions = DEFAULT_OPTIONS
 ) -> tuple[Plan, BeforeAfter]:
     """Return the plan, and RUNTIME before and after it. Raises: as `plan_files`."""

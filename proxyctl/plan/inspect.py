@@ -22,7 +22,7 @@ from proxyctl.instance.read import (
     read_layouts,
 )
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
-from proxyctl.plan.instance_state import Access, InstanceInfo, InstanceState
+from proxyctl.plan.instance_state import InstanceInfo, InstanceState
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.proxysql.compare import same_rows
 from proxyctl.routing.router import SERVING_TABLES
@@ -42,12 +42,12 @@ def read_info(client: AdminClient, taken_over: Mapping[str, bool] | None = None)
     `taken_over`: for an apply, which holds the lock: the modules that an interrupted apply
     had staged. Raises: InstanceError.
     """
-    login, layouts = client.login, read_layouts(client)
+    layouts = read_layouts(client)
     return InstanceInfo(
-        login.name or client.address,
+        client.name,
         client.address,
         client.version_text,
-        Access(login.user, login.password, login.host, login.port, login.socket),
+        client.login,
         layouts,
         read_deviations(client, layouts),
         read_facts(client),

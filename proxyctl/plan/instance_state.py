@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
 from proxyctl.instance.cluster import Membership
+from proxyctl.instance.connect import Login
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
-from proxyctl.rows.row import DesiredRow, Key, Layer, Rows
-
-
-@dataclass(frozen=True)
-class Access:
-    """The login in use."""
-
-    user: str
-    """The admin account."""
-    password: str = field(repr=False)
-    """Its password."""
-    host: str
-    """The host of the admin interface."""
-    port: int
-    """The port of the admin interface."""
-    socket: str | None = None
-    """The path of a Unix socket that replaces host and port."""
+from proxyctl.rows.row import Key, Layer, Rows
 
 
 @dataclass(frozen=True)
@@ -38,7 +23,7 @@ class InstanceInfo:
     """The address of the admin interface."""
     version_text: str
     """The version as the instance reports it."""
-    access: Access
+    login: Login
     """The login in use."""
     layouts: Mapping[str, Layout]
     """The tables of the instance, by catalogue name."""
@@ -65,7 +50,7 @@ class InstanceState:
     info: InstanceInfo
     """The facts that were read before the rows."""
     tables: Mapping[str, TableLayers]
-    """The tables of the admin modules that the files manage, by name, with all layers."""
+    """The tables of every admin module that a plan may need, by name, with all layers."""
     unmanaged: Mapping[str, Rows] = field(default_factory=dict)
     """The RUNTIME rows of the other tables, except for `counted` ones."""
     counted: Mapping[str, int] = field(default_factory=dict)
@@ -97,8 +82,3 @@ class InstanceState:
         if name in self.tables:
             return self.tables[name].rows[Layer.RUNTIME]
         return self.unmanaged.get(name)
-
-
-def hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:
-    """Return the hostgroups in one column of these rows."""
-    return frozenset(cell for row in rows if isinstance(cell := row[position], int))

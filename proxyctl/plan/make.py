@@ -1,4 +1,4 @@
-"""Make a Plan from desired rows and a `InstanceState`. Pure: nothing here asks the instance.
+"""Make a Plan from desired rows and an `InstanceState`. Pure: nothing here asks the instance.
 
 tables     the desired rows in the columns that the instance has
 diff       the differences of each layer from them                -> changes
@@ -58,15 +58,13 @@ class PlanOptions:
     only: tuple[str, ...] = ()
     """Only these admin modules (`MYSQL-USERS`) or tables (`mysql_users`); empty: all."""
     force: bool = False
-    """Whether to ignore the refusals of guards."""
+    """Whether to ignore the refusals that name `--force`."""
     discard_pending: bool = False
     """Whether to overwrite managed rows that were edited in MEMORY."""
     allow_shard_moves: bool = False
     """Whether tables and schemas may move to another shard; their data must be there already."""
     saves: bool = True
     """Whether an apply SAVEs. If not, a restart reverts the change."""
-    lints: bool = False
-    """Whether the plan has the lint findings that it introduces, for somebody who reads it."""
 
     def __post_init__(self) -> None:
         for name in self.only:
@@ -95,8 +93,9 @@ def make(
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
     dangers = [*judge.dangers(modules, diffs, current, desired, topologies, judged)]
-    lints = options.lints and limits.action(LINT) is not GuardAction.OFF
-    linted = _lint(project, drafted, current, judged) if project and lints else _Lint()
+    linted = _Lint()
+    if project is not None and limits.action(LINT) is not GuardAction.OFF:
+        linted = _lint(project, drafted, current, judged)
     moves = _shard_moves(modules, judged)
     pending = [*_pending(modules, current, options)]
     coming, names = topologies.coming, desired.hostgroup_names

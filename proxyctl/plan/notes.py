@@ -17,7 +17,7 @@ from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.instance_state import InstanceState
-from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Family, Topology, node_text
@@ -401,22 +401,6 @@ def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iter
                 " refuses admin-cluster_username, or has another version than"
                 f" {current.info.version_text}"
             )
-
-
-def lint_counts(plan: Plan) -> Iterator[str]:
-    """Yield how many findings were there before, and how many checks of lint did not run."""
-    option = "--host" if plan.name == plan.address else "--instance"
-    if plan.known_findings:
-        count = counted(plan.known_findings, "finding")
-        verb = "was" if plan.known_findings == 1 else "were"
-        yield f"{count} {verb} there before: see proxyctl lint {option} ..."
-    if plan.skipped_checks:
-        checks = counted(len(plan.skipped_checks), "check")
-        command = f"proxyctl lint {option} ..." if plan.is_in_sync else "proxyctl lint"
-        yield (
-            f"{checks} did not run: there are more than {MOST_LINTED_RULES:,} rules or"
-            f" {MOST_LINTED_ROWS:,} rows; run {command}"
-        )
 
 
 def travelling(plans: Iterable[Plan]) -> set[str]:

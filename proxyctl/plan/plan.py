@@ -42,7 +42,8 @@ class Refusal:
     """A reason not to apply."""
 
     code: str
-    """Its name for programs, such as `pending_edits` or the name of a guard."""
+    """Its name for programs: `pending_edit`, `pending_unmanaged`, `mixed_versions`, or the name of
+    a guard."""
     message: str
     """The reason, in one sentence."""
     allow: str | None = None
@@ -110,8 +111,8 @@ class ModulePlan:
     save: bool
     """Whether DISK differs, so that an apply SAVEs the module."""
     images: list[dict[str, Rows]] = field(default_factory=list)
-    """The MEMORY rows to LOAD by table, one mapping per LOAD: two for MYSQL SERVERS where servers
-    leave a hostgroup that is still in use."""
+    """The MEMORY rows to LOAD by table, one mapping per LOAD: two for servers that leave a
+    hostgroup which is still in use."""
     monitored: Topology = Topology()
     """The families whose nodes the first LOAD keeps where RUNTIME has them at that moment; the
     nodes of other families are loaded as in `images`."""
@@ -205,7 +206,8 @@ class Plan:
     version: str
     """The version that the instance reports."""
     modules: list[ModulePlan] = field(default_factory=list)
-    """The admin modules with managed tables, in the order of an apply."""
+    """The admin modules with managed tables, and the rules if their engine changes, in the order of
+    an apply."""
     refusals: list[Refusal] = field(default_factory=list)
     """The reasons not to apply."""
     discarded: list[Discarded] = field(default_factory=list)

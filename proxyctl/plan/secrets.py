@@ -16,7 +16,7 @@ IdentityOf = Callable[[Key], object]
 
 
 def hide_references(
-    desired: DesiredTable, layers: Mapping[Layer, Rows], place: IdentityOf
+    desired: DesiredTable, layers: Mapping[Layer, Rows], identity_of: IdentityOf
 ) -> Mapping[Layer, Rows]:
     """Return the layers with the texts of references as secrets.
 
@@ -36,12 +36,12 @@ def hide_references(
     replaced: dict[object, set[int]] = {}
     for key, row in wanted.items():
         own = (n for n in referring if isinstance(row[n], Secret))
-        replaced.setdefault(place(key), set()).update(own)
+        replaced.setdefault(identity_of(key), set()).update(own)
     both = (*wanted.values(), *runtime_image(layout, wanted).values())
     texts = {row[n] for row in both for n in referring if isinstance(row[n], Secret)} - {""}
 
     def hidden(key: Key, row: Row) -> Row:
-        own = replaced.get(place(key), ())
+        own = replaced.get(identity_of(key), ())
         if own or not texts.isdisjoint(row):
             row = with_secrets(row, [n for n in columns if n in own or row[n] in texts])
         return hidden_row(layout, key, row, desired.references) if desired.references else row

@@ -123,11 +123,11 @@ def compare_servers(
     current, wanted = _divided(runtime, topology), _divided(desired, topology)
     verdict = ServersVerdict([], [])
     verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
-    for place, configured in wanted.nodes.items():
-        _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
-    for place, rows in current.nodes.items():
-        if place not in wanted.nodes:
-            _foreign_node(comparison, place, rows, verdict)
+    for member, configured in wanted.nodes.items():
+        _compare_node(comparison, member[0], current.nodes.get(member, []), configured, verdict)
+    for member, rows in current.nodes.items():
+        if member not in wanted.nodes:
+            _foreign_node(comparison, member, rows, verdict)
     return verdict
 
 
@@ -180,12 +180,12 @@ def _compare_node(
 
 def _foreign_node(
     comparison: _Comparison,
-    place: tuple[Family, Node],
+    member: tuple[Family, Node],
     rows: list[tuple[Key, Row]],
     verdict: ServersVerdict,
 ) -> None:
     """Judge a node of a family that is in no file. Changes: verdict."""
-    family, node = place
+    family, node = member
     if family.discovers:
         verdict.discovered.append(node)
         return

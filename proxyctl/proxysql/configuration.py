@@ -25,7 +25,8 @@ class ConfigTable:
     rows: Rows
     """The rows as MEMORY or RUNTIME holds them, by key."""
     is_whole: bool = True
-    """False: the files own a part of the table, and its other rows are not known."""
+    """False: rows are not known, since the files own a part of the table, or a plan did not read
+    it."""
 
     def column(self, name: str) -> list[Value]:
         """Return one column, in the order of the rows."""

@@ -99,10 +99,11 @@ class Family:
     protocol: str = "mysql"
     """Either `mysql` or `pgsql`."""
     reader: Value = field(default=None, compare=False)
-    """The reader hostgroup. Like the two fields below, it is a column of the family's row, and not
-    part of its identity."""
+    """The reader hostgroup. Like the two fields below, it is a column of the family's row, and does
+    not count in `==`."""
     max_writers: int = field(default=1, compare=False)
-    """The most nodes in the writer hostgroup; 1 if the table does not have the column."""
+    """The cell of that column; 1 if the table does not have it: then `nodes restore` counts on one
+    writer, although the monitor of a replication family limits nothing."""
     writer_is_also_reader: int = field(default=0, compare=False)
     """The cell of that column; 0 if the table does not have it."""
 

@@ -12,7 +12,6 @@ from itertools import accumulate, islice, takewhile
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
-from proxyctl.plan.notes import lint_counts
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, instance_names, summary
 from proxyctl.render.plan import (
@@ -23,6 +22,7 @@ from proxyctl.render.plan import (
 )
 from proxyctl.render.replay import TITLE, body_lines, verdict
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
+from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN
 from proxyctl.render.table import inline
 from proxyctl.stats.replay.result import Replay

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from proxyctl.errors import counted
 from proxyctl.fleet.members import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
-from proxyctl.plan.notes import lint_counts
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape
+from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.text import printable
 

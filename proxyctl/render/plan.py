@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.notes import lint_counts, travelling
+from proxyctl.plan.notes import travelling
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
@@ -35,6 +35,7 @@ from proxyctl.render.rows import (
     note,
     subject,
 )
+from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.rows.row import Layer
 from proxyctl.text import printable

@@ -34,7 +34,8 @@ DigestOf = Callable[[bytes], Digested]
 class ClientQuery:
     """A query as its bytes arrive, in a session.
 
-    None means "not known": a rule that asks for the value does not match.
+    None means "not known", except for `schemaname` and `digest`: a rule that asks for the value
+    does not match.
     """
 
     query: bytes | None

@@ -72,10 +72,10 @@ class Router:
     ) -> None:
         """Compile the rules: rows of MEMORY or RUNTIME, in any order.
 
-        Without `digest_of` each Request must have its digest, unless digests are off. `patterns`:
-        from another router with the same engine, so that both compile a pattern once. With
-        the dialect PGSQL, ProxySQL handles no MySQL statements by itself, and the default schema of
-        a user is the database with the same name.
+        Without `digest_of` each ClientQuery must have its digest, unless digests are off.
+        `patterns`: from another router with the same engine, so that both compile a pattern once.
+        With the dialect PGSQL, ProxySQL handles no MySQL statements by itself, and the default
+        schema of a user is the database with the same name.
         """
         self.dialect = dialect
         self.variables = variables or RoutingVariables()

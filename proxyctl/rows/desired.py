@@ -107,7 +107,7 @@ class GuardAction(StrEnum):
 
 
 LINT = "lint"
-"""The guard that judges the files themselves, not a transition."""
+"""The guard of lint errors that a plan introduces; by default it only warns."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class GuardLimits:
     max_deletes_percent: int = 30
     """The largest part of a table that an apply may delete. Units: percent."""
     max_deletes_above_rows: int = 10
-    """The most rows that a table can have without this limit on the part."""
+    """The percentage holds for tables with more rows than this."""
     max_deletes_rows: int = 1000
     """The most rows that an apply may delete from a table, however large it is."""
     actions: Mapping[str, GuardAction] = field(default_factory=dict)

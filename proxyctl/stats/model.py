@@ -177,7 +177,7 @@ class DigestTable:
     """stats_mysql_query_digest at one moment, and the instance that it comes from."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version: str

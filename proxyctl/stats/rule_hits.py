@@ -49,7 +49,7 @@ class RuleReport:
     """Hits of all rules."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version: str

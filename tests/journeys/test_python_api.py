@@ -85,8 +85,17 @@ def test_a_selection_that_lacks_something() -> None:
         api.plan(api.Selection.of("."))
     with pytest.raises(UsageError, match="needs an instance"):
         api.export(api.Selection())
+    with pytest.raises(UsageError, match="need files"):
+        api.Selection.of(instance="prod")
     with pytest.raises(UsageError, match="needs files or an instance"):
         api.lint(api.Selection())
+
+
+def test_all_instances_of_the_files(files: Project, instance: Instance) -> None:
+    (selection,) = api.Selection.all_of("proxyctl.yaml")
+    assert selection.login is not None
+    assert (selection.login.name, selection.login.port) == ("prod", instance.port)
+    assert api.plan(selection).name == "prod"
 
 
 def test_mistakes_in_files(files: Project) -> None:

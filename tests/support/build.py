@@ -14,10 +14,11 @@ from proxyctl.catalog import (
     Version,
     layout_of,
 )
+from proxyctl.instance.connect import Login
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
 from proxyctl.plan.diff import TableDiff, diff_table
-from proxyctl.plan.instance_state import Access, InstanceInfo, InstanceState
+from proxyctl.plan.instance_state import InstanceInfo, InstanceState
 from proxyctl.plan.plan import ModulePlan, plan_module
 from proxyctl.proxysql.topology import Family, MonitorSettings, Topologies, Topology
 from proxyctl.routing.router import SERVING_TABLES
@@ -90,9 +91,9 @@ def current(tables: Mapping[str, Rows]) -> InstanceState:
         is_cluster_member=False,
         is_read_only=False,
     )
-    access = Access("admin", "admin", "127.0.0.1", 6032)
+    login = Login("127.0.0.1", 6032, "admin", "admin")
     info = InstanceInfo(
-        "px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {}
+        "px", "px:6032", str(REFERENCE), login, layouts, Deviations(), facts, {}, {}
     )
     return InstanceState(info, held)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.instance.cluster import Checksum, Member, Membership, configured
+from proxyctl.instance.cluster import Checksum, Member, Membership, checksum_names
 from proxyctl.plan.guards.members import dangers
 
 USERS = "mysql_users"
@@ -85,5 +85,7 @@ def test_a_clock_far_ahead_is_refused_whatever_is_allowed() -> None:
 
 
 def test_the_configured_servers_count_where_a_version_tells_them_from_placed_ones() -> None:
-    assert configured(["mysql_servers", "mysql_servers_v2"])["MYSQL SERVERS"] == "mysql_servers_v2"
-    assert configured(["mysql_servers"])["MYSQL SERVERS"] == "mysql_servers"
+    assert (
+        checksum_names(["mysql_servers", "mysql_servers_v2"])["MYSQL SERVERS"] == "mysql_servers_v2"
+    )
+    assert checksum_names(["mysql_servers"])["MYSQL SERVERS"] == "mysql_servers"

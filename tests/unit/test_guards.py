@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
+from proxyctl.instance.connect import Login
+from proxyctl.plan.guards.access import blind_monitor, lockouts, replaced_logins
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import (
     Needs,
@@ -254,7 +255,7 @@ LOCKOUTS = [
 def test_the_login_and_the_address_in_use_stay(name, before, after, used, danger):
     wanted = replace(desired("admin_variables"), rows={(name,): (name, after)})
     found = diff(wanted, {(name,): (name, before)})
-    access = replace(Access("radmin", "s3cret", "10.0.0.1", 6032), **used)
+    access = replace(Login("10.0.0.1", 6032, "radmin", "s3cret"), **used)
     messages = [one.message for one in lockouts(found.changes[Layer.RUNTIME], access)]
     assert [str(danger) in one for one in messages] == [True] * bool(danger)
 

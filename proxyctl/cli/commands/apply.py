@@ -57,7 +57,7 @@ def apply(
     saved = None
     if plan_file:
         saved, selection, allowances = _saved(Path(plan_file), selection, allowances, fleet)
-    options = replace(allowances.options(), lints=True)
+    options = allowances.options()
     sources = (*([plan_file] if plan_file else []), *selection.files.paths())
     request = replace(request_of(options, apply_options, format), sources=sources)
     targets = selection.targets(fleet)

@@ -55,7 +55,7 @@ def plan(
         )
     if out:
         check_target(Path(out))
-    options = replace(allowances.options(), lints=True)
+    options = allowances.options()
     targets = selection.targets(fleet)
     report = None
     if with_replay:
@@ -119,7 +119,7 @@ def drift(
         raise UsageError(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
-    options = PlanOptions(only=tuple(only or ()), lints=True)
+    options = PlanOptions(only=tuple(only or ()))
     planned = planned_fleet(selection.targets(fleet), options, fleet)
     code = planned.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
@@ -136,12 +136,12 @@ def drift(
 def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     """Return the plan of an instance, and a replay of the digests that it has seen."""
     from proxyctl.fleet.outcome import Fleet
-    from proxyctl.plan.files import plan_and_change
+    from proxyctl.plan.files import plan_and_before_after
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay
 
     with target.connect() as client:
-        plan, change = plan_and_change(client, target.files, options)
+        plan, change = plan_and_before_after(client, target.files, options)
         table = read_digests(client)
     with progress("replaying digests", len(table.rows)) as advance:
         return Fleet.of(plan), replay(table, change, limit=_LISTED, progress=advance)

@@ -66,7 +66,7 @@ def expanded(source: NamePatterns, key: str) -> tuple[dict[str, SectionPath], li
 
 
 def _names(pattern: str) -> Iterator[str]:
-    """Yield the names of one pattern. Raises: Refusal."""
+    """Yield the names of one pattern. Raises: ValueProblem."""
     pieces = [
         _choices(text) if number % 2 else [text]
         for number, text in enumerate(_BRACE.split(pattern))
@@ -79,7 +79,7 @@ def _names(pattern: str) -> Iterator[str]:
 
 
 def _choices(text: str) -> list[str]:
-    """Return the choices of the text in a brace. Raises: Refusal."""
+    """Return the choices of the text in a brace. Raises: ValueProblem."""
     choices: list[str] = []
     items = [item.strip() for item in text.split(",")]
     for item in items:

@@ -13,10 +13,10 @@ FORCE = "--force"
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """A transition that a guard refuses unless it is allowed."""
+    """A transition that a guard refuses, or warns of, unless it is allowed."""
 
     guard: str
-    """The key in the section `guards`."""
+    """The name of the guard; where an option or `guards` can allow the danger, its key there."""
     message: str
     """The transition, in one sentence."""
     fix: str

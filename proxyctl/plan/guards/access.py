@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
+from proxyctl.instance.connect import Login
 from proxyctl.instance.facts import CREDENTIALS
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
-from proxyctl.plan.instance_state import Access, InstanceState
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.proxysql.compare import Difference
 from proxyctl.rows.row import Layer, Rows
 
@@ -20,10 +21,10 @@ _MONITOR_SWITCH = "mysql-monitor_enabled"
 _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - ProxySQL listens there, not proxyctl
 
 
-def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
+def lockouts(changes: Iterable[Difference], login: Login) -> Iterator[Danger]:
     """Yield the changes that would lock proxyctl out. `changes`: of admin_variables at RUNTIME."""
     before, after = _sides(changes)
-    other_login = f"keep {access.user} as it is, or apply as a login that stays (--user)"
+    other_login = f"keep {login.user} as it is, or apply as a login that stays (--user)"
     for name, message, fix in (
         ("admin-admin_credentials", _removed_login, other_login),
         ("admin-stats_credentials", _only_statistics, other_login),
@@ -34,7 +35,7 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
         ),
     ):
         if name in after:
-            text = message(before.get(name, ""), after[name], access)
+            text = message(before.get(name, ""), after[name], login)
             if text:
                 yield Danger(ADMIN_ACCESS, text, fix)
     if after.get("admin-read_only") == "true":
@@ -63,40 +64,40 @@ def logins(text: str) -> list[tuple[str, str]]:
     return [(name, password) for name, _, password in entries]
 
 
-def _removed_login(before: str, after: str, access: Access) -> str | None:
+def _removed_login(before: str, after: str, login: Login) -> str | None:
     remaining = logins(after)
-    if access.user not in dict(logins(before)) or (access.user, access.password) in remaining:
+    if login.user not in dict(logins(before)) or (login.user, login.password) in remaining:
         return None
-    if access.user in dict(remaining):
+    if login.user in dict(remaining):
         return (
-            f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
+            f"admin-admin_credentials: {login.user}, the login in use, would get another password;"
             " the next command needs the new one"
         )
-    return f"admin-admin_credentials: {access.user}, the login in use, would be removed"
+    return f"admin-admin_credentials: {login.user}, the login in use, would be removed"
 
 
-def _only_statistics(before: str, after: str, access: Access) -> str | None:
-    if access.user in dict(logins(before)) or access.user not in dict(logins(after)):
+def _only_statistics(before: str, after: str, login: Login) -> str | None:
+    if login.user in dict(logins(before)) or login.user not in dict(logins(after)):
         return None
-    return f"admin-stats_credentials: {access.user}, the login in use, could only read statistics"
+    return f"admin-stats_credentials: {login.user}, the login in use, could only read statistics"
 
 
-def _removed_interface(before: str, after: str, access: Access) -> str | None:
+def _removed_interface(before: str, after: str, login: Login) -> str | None:
     """Return the reason if the address in use would be removed. No variable lists a proxy."""
-    if not _is_listened_to(before, access) or _is_listened_to(after, access):
+    if not _is_listened_to(before, login) or _is_listened_to(after, login):
         return None
-    place = access.socket or f"{access.host}:{access.port}"
+    place = login.socket or f"{login.host}:{login.port}"
     return f"admin-mysql_ifaces: ProxySQL would no longer listen on {place}, the address in use"
 
 
-def _is_listened_to(interfaces: str, access: Access) -> bool:
+def _is_listened_to(interfaces: str, login: Login) -> bool:
     for entry in interfaces.split(";"):
-        if access.socket is not None:
-            if entry == access.socket:
+        if login.socket is not None:
+            if entry == login.socket:
                 return True
             continue
         address, _, port = entry.rpartition(":")
-        if port == str(access.port) and _is_reached(address, access.host):
+        if port == str(login.port) and _is_reached(address, login.host):
             return True
     return False
 

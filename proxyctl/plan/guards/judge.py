@@ -1,4 +1,7 @@
-"""Run every guard on the changes of a plan. Pure."""
+"""Run the guards of rows, servers, access and members. Pure.
+
+`plan.make` itself runs those of lint and of shard moves, which judge two whole configurations.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def dangers(
                         layout, changes[name], servers, needs, after, known
                     )
     if "admin_variables" in changes:
-        yield from lockouts(changes["admin_variables"], current.info.access)
+        yield from lockouts(changes["admin_variables"], current.info.login)
     if "admin_variables" in diffs:
         yield from members.checksums_off(diffs["admin_variables"])
     yield from shared_names(diffs, current)

@@ -32,7 +32,7 @@ from proxyctl.routing.regex.syntax import (
 
 
 class Never(Enum):
-    """What a pattern asks for and digest texts lack; a reason to name stands before the others."""
+    """What a pattern asks for and digest texts lack; the reasons worth naming come first."""
 
     COMMENT = "a comment"
     DASHES = "a comment that begins with two dashes"
@@ -69,7 +69,7 @@ class NeverReason(NamedTuple):
     """Why a pattern matches no digest text."""
 
     never: Never
-    """The part of the pattern that no digest text has."""
+    """What the pattern asks for and no digest text has."""
     is_certain: bool
     """False: the pattern matches the digest text of an unusual query, such as `id = 42col`, where
     the number begins a name."""

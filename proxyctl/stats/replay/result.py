@@ -32,7 +32,7 @@ class Replay:
     """The result of a replay."""
 
     name: str
-    """The name of the instance in the files."""
+    """The name of the instance in the files, or its address."""
     address: str
     """The address of the admin interface."""
     version: str
