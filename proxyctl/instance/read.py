@@ -270,7 +270,7 @@ class TablesRead(NamedTuple):
     counts: list[int]
     """The number of rows of each request."""
     converted: frozenset[str] = frozenset()
-    """The tables whose cells were read as ProxySQL reads them: text up to a NUL, keys as numbers."""
+    """The tables read as ProxySQL reads their cells: text up to a NUL, keys as numbers."""
 
 
 def ask(client: AdminClient, requests: Sequence[TableRequest]) -> Callable[[], TablesRead]:
