@@ -56,10 +56,10 @@ test-real: $(READY)
 	$(BIN)/python -m pytest -q -m "real and alone"
 
 test-version: $(READY)
-	@$(BIN)/python -m tests.versions $(if $(IMAGE),--image $(IMAGE)) $(PROXYSQL)
+	@$(BIN)/python -m tests.real.versions $(if $(IMAGE),--image $(IMAGE)) $(PROXYSQL)
 
 test-containers: $(READY)
-	$(BIN)/python -m pytest -q tests/containers
+	$(BIN)/python -m pytest -q tests/real/containers
 
 # Direct dependencies at their lower bounds, their own dependencies at the newest. Set PYTHON=python3.11
 # where python3 is newer: google-re2 at its bound has no wheel for Python 3.13.
@@ -82,7 +82,7 @@ check: $(READY)
 
 INPUTS ?= 100000
 fuzz: $(READY)
-	nice $(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+	nice $(BIN)/python -m tests.properties.fuzz --inputs $(INPUTS)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench
@@ -93,8 +93,8 @@ docs: $(READY)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir docs . site
 
 golden: $(READY)
-	$(BIN)/python -m pytest -q tests/golden tests/docs --update-golden
-	$(BIN)/python -m tests.conformance.record
+	$(BIN)/python -m pytest -q tests/golden tests/docs --ignore tests/docs/browser --update-golden
+	$(BIN)/python -m tests.real.conformance.record
 	@echo "recorded; now read: git diff"
 
 # For every Python and platform. Wheels only: the tools that build another file would have no hash.

@@ -8,8 +8,8 @@
 A comment on the line before a block sets options: `<!-- exit: 2 -->` is the exit code of its last
 command, `<!-- file: NAME -->` writes the block into the page's folder, `<!-- not run: WHY -->`.
 A page that has `<!-- page: no sandbox -->` starts its own. A block with `<!-- run: in containers
--->`, and every block of a page with `<!-- page: containers -->`, needs a cluster: tests/containers
-runs it.
+-->`, and every block of a page with `<!-- page: containers -->`, needs a cluster:
+`tests/real/containers` runs it.
 """
 
 from __future__ import annotations

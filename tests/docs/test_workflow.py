@@ -90,7 +90,7 @@ def test_a_workflow_without_its_containers_does_not_pass(
     images = yaml.safe_load(ci.read_text(encoding="utf-8"))["jobs"]["containers"]["env"]
     kept = {name: value for name, value in os.environ.items() if name not in images}
     environment = kept | {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
-    tests = "tests/containers/test_pxc.py::test_the_plan_stays_empty_while_nodes_come_and_go"
+    tests = "tests/real/containers/test_pxc.py::test_the_plan_stays_empty_while_nodes_come_and_go"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
         cwd=ROOT,

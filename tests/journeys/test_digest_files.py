@@ -13,7 +13,7 @@ import pytest
 
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
-from tests.browser.shop_digests import shop_snapshots
+from tests.docs.browser.shop_digests import shop_snapshots
 from tests.journeys.test_replay import SEEN
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.seen_digests import TABLE, change_header, fill

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tests.real.versions.whole import whole_files
 from tests.support.cli import Project, proxyctl
 from tests.support.layers import dump, everywhere, in_layers
 from tests.support.servers import Instance
 from tests.support.story import FILES, applied, apply, ended, plan, rolled_back
-from tests.versions.whole import whole_files
 
 MORE = """variables:
   mysql-default_charset: latin1
