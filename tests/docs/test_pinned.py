@@ -16,7 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.docs.pages import ROOT, blocks, page_id
-from tests.docs.test_workflow import WORKFLOWS
+from tests.docs.workflows import WORKFLOWS
 
 PIPELINES = ROOT / "docs" / "how-to" / "ci-pipeline.md"
 OURS = [path for path in WORKFLOWS if path.parent == ROOT / ".github" / "workflows"]

@@ -21,7 +21,7 @@ import yaml
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import ROOT, blocks
-from tests.docs.test_workflow import parse
+from tests.docs.workflows import parse
 from tests.support.monitor import place
 from tests.support.warm import Warm
 

@@ -14,8 +14,8 @@ import pytest
 from proxyctl.catalog import parse_version
 from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
+from tests.golden.case_files import words
 from tests.golden.conftest import Recorded
-from tests.golden.test_plan import words
 from tests.support.cli import SECRETS, Project, proxyctl
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
+from tests.golden.case_files import words
 from tests.golden.conftest import Recorded
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.monitor import place
@@ -64,12 +65,6 @@ def prepare(sandbox: Sandbox, text: str) -> None:
             place(sandbox, hostgroup, writers=[node])
         else:
             sandbox.shun(hostgroup, *node)
-
-
-def words(folder: Path, name: str) -> list[str]:
-    """Return the lines of a file, or none where it does not exist."""
-    path = folder / name
-    return path.read_text().splitlines() if path.exists() else []
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)

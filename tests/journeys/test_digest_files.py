@@ -14,9 +14,8 @@ import pytest
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.docs.browser.shop_digests import shop_snapshots
-from tests.journeys.test_replay import SEEN
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import TABLE, change_header, fill
+from tests.support.seen_digests import SEEN, TABLE, change_header, fill
 from tests.support.servers import Instance
 
 READ = SeenDigest(

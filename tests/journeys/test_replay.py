@@ -8,20 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import fill, seen_digest
+from tests.support.seen_digests import SEEN, fill
 from tests.support.servers import Instance
-from tests.support.story import FILES, applied, ended
-
-READS = "SELECT name FROM users WHERE id = 1"
-LOCKS = "SELECT name FROM users WHERE id = 1 FOR UPDATE"
-WRITES = "UPDATE users SET name = 'x' WHERE id = 1"
-
-
-SEEN = [
-    seen_digest(READS, 20, sum_time=60 * 10**6),
-    seen_digest(LOCKS, sum_time=30 * 10**6),
-    seen_digest(WRITES, sum_time=10 * 10**6),
-]
+from tests.support.story import FILES, SHARDED, applied, ended
 
 
 @pytest.fixture
@@ -64,13 +53,6 @@ def test_a_plan_appends_the_replay(seen: Project) -> None:
     assert "**Replay: 60.0% of the query time changes" in markdown
     assert markdown.count("```") % 2 == 0
     ended(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
-
-
-SHARDED = (
-    FILES
-    + "sharding:\n  - {name: t, tables: 't{1..2}', hostgroups: [writer, reader],"
-    + " first_rule_id: 100, username: app}\n"
-)
 
 
 def test_shards_move_only_when_that_is_allowed(project: Project) -> None:

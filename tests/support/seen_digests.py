@@ -26,6 +26,18 @@ def seen_digest(query: str, hostgroup: int = 10, **cells: object) -> SeenDigest:
     return SeenDigest(**{**row, **cells})  # type: ignore[arg-type]
 
 
+READS = "SELECT name FROM users WHERE id = 1"
+LOCKS = "SELECT name FROM users WHERE id = 1 FOR UPDATE"
+WRITES = "UPDATE users SET name = 'x' WHERE id = 1"
+
+SEEN = [
+    seen_digest(READS, 20, sum_time=60 * 10**6),
+    seen_digest(LOCKS, sum_time=30 * 10**6),
+    seen_digest(WRITES, sum_time=10 * 10**6),
+]
+"""The digests of three queries, which take 60, 30 and 10 % of the query time."""
+
+
 def fill(instance: Instance, rows: Iterable[SeenDigest]) -> None:
     """Fill a sandbox's statistics with these digests."""
     assert instance.sandbox is not None

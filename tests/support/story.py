@@ -24,6 +24,12 @@ mysql_query_rules:
   - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
 """
 
+SHARDED = (
+    FILES
+    + "sharding:\n  - {name: t, tables: 't{1..2}', hostgroups: [writer, reader],"
+    + " first_rule_id: 100, username: app}\n"
+)
+
 SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
 
 MANY = FILES + "".join(

@@ -12,7 +12,7 @@ from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.context import SuggestionKind, with_rules
 from proxyctl.stats.suggest.run import suggest
 from tests.support.parameters import some
-from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
+from tests.unit.suggest_inputs import APP, configuration, digest, rule, table
 
 _QUERIES = [
     *(f"SELECT c{i} FROM t{j} WHERE id = 1" for i in range(4) for j in range(3)),
