@@ -15,8 +15,8 @@ from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configurat
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
-from tests.bench.measure import Line
 from tests.support.build import layout, rows
+from tests.support.measure import Line
 
 DIGESTS = 50_000
 RULES = 1_000

@@ -13,8 +13,16 @@ from docs.conf import MENU
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
-from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, has_commands, page_id, pages
-from tests.docs.runner import check_page, rewrite, run_page
+from tests.support.documentation.pages import (
+    NO_SANDBOX,
+    Block,
+    blocks,
+    has_commands,
+    page_id,
+    pages,
+)
+from tests.support.documentation.runner import check_page, rewrite, run_page
+from tests.support.paths import ROOT
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 from tests.support.warm import Warm
 

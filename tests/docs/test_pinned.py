@@ -15,8 +15,9 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from tests.docs.pages import ROOT, blocks, page_id
 from tests.docs.workflows import WORKFLOWS
+from tests.support.documentation.pages import blocks, page_id
+from tests.support.paths import ROOT
 
 PIPELINES = ROOT / "docs" / "how-to" / "ci-pipeline.md"
 OURS = [path for path in WORKFLOWS if path.parent == ROOT / ".github" / "workflows"]

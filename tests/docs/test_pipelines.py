@@ -20,9 +20,10 @@ import pytest
 import yaml
 
 from proxyctl.sandbox import Sandbox
-from tests.docs.pages import ROOT, blocks
 from tests.docs.workflows import parse
+from tests.support.documentation.pages import blocks
 from tests.support.monitor import place
+from tests.support.paths import ROOT
 from tests.support.warm import Warm
 
 Done = subprocess.CompletedProcess[str]

@@ -15,7 +15,8 @@ from proxyctl.cli.app import build, commands_of
 from proxyctl.config.context import SPECIAL
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.saved import save
-from tests.docs.pages import ROOT, blocks
+from tests.support.documentation.pages import blocks
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")

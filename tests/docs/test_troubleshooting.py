@@ -10,7 +10,8 @@ import re
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks, pages
+from tests.support.documentation.pages import blocks, pages
+from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "troubleshooting.md"
 ROWS = [

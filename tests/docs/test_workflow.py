@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from proxyctl.cli.app import COMMANDS
-from tests.docs.pages import ROOT, page_id
 from tests.docs.workflows import WORKFLOWS, command_lines, parse, steps
+from tests.support.documentation.pages import page_id
+from tests.support.paths import ROOT
 
 ACTIONLINT = shutil.which("actionlint")
 

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from proxyctl.cli.app import build
-from tests.docs.pages import ROOT, blocks, pages
+from tests.support.documentation.pages import blocks, pages
+from tests.support.paths import ROOT
 
 WORKFLOWS = sorted(
     file

@@ -10,7 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 PROMISES = tomllib.loads(Path(__file__).with_name("promises.toml").read_text("utf-8"))["promise"]
 NAMED = sorted({test for promise in PROMISES for test in promise["tests"]})
 """Path and name of each function, with `::` in between."""

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.change import AFTER, BEFORE
-from tests.faults.forked import Forked, login
-from tests.faults.kinds import FREEZES, KINDS, error
 from tests.faults.promises import Case
-from tests.faults.proxy import Fault, FaultyProxy, Place
 from tests.faults.state import Look, put_back
 from tests.support.cli import Outcome
+from tests.support.every_module import AFTER, BEFORE
+from tests.support.fault_kinds import FREEZES, KINDS, error
+from tests.support.faulty_proxy import Fault, FaultyProxy, Place
+from tests.support.forked import Forked, login
 from tests.support.servers import Instance
 
 AGAIN = ("--lock-timeout", "0")

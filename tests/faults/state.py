@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proxyctl.catalog import ADMIN_MODULES, Table
-from tests.faults.change import MODULES
+from tests.support.every_module import MODULES
 from tests.support.servers import Instance
 
 RUNTIME, MEMORY, DISK = "RUNTIME", "MEMORY", "DISK"

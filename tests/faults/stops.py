@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.faults.change import AFTER
-from tests.faults.forked import Forked
 from tests.faults.promises import PART_WAY, REFUSED
-from tests.faults.proxy import Exchange, Fault
 from tests.faults.rig import Boundary, Rig
 from tests.faults.state import State
+from tests.support.every_module import AFTER
+from tests.support.faulty_proxy import Exchange, Fault
+from tests.support.forked import Forked
 
 THEIRS = (
     AFTER.replace("mysql-max_connections: 4000", "mysql-max_connections: 4444")

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from tests.faults.forked import Forked, login
-from tests.faults.proxy import FaultyProxy
+from tests.support.faulty_proxy import FaultyProxy
+from tests.support.forked import Forked, login
 from tests.support.layers import everywhere
 from tests.support.servers import Instance
 

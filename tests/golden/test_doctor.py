@@ -23,9 +23,9 @@ from proxyctl.proxysql.topology import Family, Topologies, Topology
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
 from proxyctl.rows.row import Key
-from tests.docs.pages import ROOT
 from tests.golden.conftest import Recorded
 from tests.support.build import diff, layout, servers
+from tests.support.paths import ROOT
 
 GOLDEN = Path(__file__).with_name("doctor.txt")
 NOW = 1_800_000_000

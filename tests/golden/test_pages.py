@@ -1,8 +1,8 @@
 """The output of commands: one page per subject, with files, commands and their output.
 
-The pages are written and run like the documentation (`tests/docs/pages.py`): on a sandbox of their
-own and, unless they start one themselves, on a real ProxySQL. To add a command, write `?` below it
-and run `make golden`.
+The pages are written and run like the documentation (`tests/support/documentation/pages.py`): on a
+sandbox of their own and, unless they start one themselves, on a real ProxySQL. To add a command,
+write `?` below it and run `make golden`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import NO_SANDBOX
-from tests.docs.runner import check_page, rewrite, run_page
+from tests.support.documentation.pages import NO_SANDBOX
+from tests.support.documentation.runner import check_page, rewrite, run_page
 from tests.support.servers import ProxySQL, needed_binary
 from tests.support.warm import Warm
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.faults.proxy import FaultyProxy
 from tests.journeys.command_lines import Asked
 from tests.support.cli import Project, proxyctl
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
 from tests.support.servers import Instance
 from tests.support.story import applied

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.proxy import FaultyProxy
 from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.galera_family import GaleraFamily
 from tests.support.parameters import crossed
 from tests.support.placement_samples import online, placement

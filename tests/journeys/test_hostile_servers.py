@@ -35,9 +35,8 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.tls import Authority
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox import server as sandbox_server
-from tests.bench.measure import run as measured
-from tests.faults.proxy import Exchange, FaultyProxy
 from tests.support.cli import Project, proxyctl
+from tests.support.faulty_proxy import Exchange, FaultyProxy
 from tests.support.hostile import (
     CACHING,
     ENDLESS,
@@ -50,6 +49,7 @@ from tests.support.hostile import (
     HostileServer,
     server_key,
 )
+from tests.support.measure import run as measured
 from tests.support.mysql_servers import result
 from tests.support.packets import CAPABILITIES, SALT, framed
 from tests.support.raw_client import native

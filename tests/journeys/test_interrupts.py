@@ -17,16 +17,17 @@ from proxyctl.errors import ExitCode
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
-from tests.faults.proxy import FaultyProxy
 from tests.journeys.held_lock import hold_dead_lock
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.mysql_servers import TcpServer
+from tests.support.paths import ROOT
 from tests.support.servers import Instance
 from tests.support.story import FILES, SERVERS, listed
 
-ROOT = Path(__file__).parents[2]
 INTERRUPTED = """\
 import os, signal, sys, time
+from tests.support.paths import ROOT
 
 class Finder:
     def find_spec(self, name, *_):

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.faults.proxy import Exchange, Fault, FaultyProxy
 from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.faulty_proxy import Exchange, Fault, FaultyProxy
 from tests.support.parameters import crossed
 from tests.support.servers import Instance
 from tests.support.story import applied

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.real.versions.whole import whole_files
 from tests.support.cli import Project, proxyctl
+from tests.support.every_table import whole_files
 from tests.support.layers import dump, everywhere, in_layers
 from tests.support.servers import Instance
 from tests.support.story import FILES, applied, apply, ended, plan, rolled_back

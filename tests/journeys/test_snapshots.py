@@ -14,9 +14,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
-from tests.faults.proxy import FaultyProxy
 from tests.journeys.watched import Killable
 from tests.support.cli import Project, proxyctl
+from tests.support.faulty_proxy import FaultyProxy
 from tests.support.layers import dump
 from tests.support.servers import Instance
 from tests.support.story import FILES, applied, ended

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.live.read import Looker
 from tests.support.logs import logged
+from tests.support.paths import ROOT
 from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
@@ -223,7 +223,7 @@ def test_keys_that_end_it(shop: Instance) -> None:
 
 
 def test_the_page_names_every_key() -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/top.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/top.md").read_text(encoding="utf-8")
     assert [one.key for one in KEYS if f"`{one.key_display or one.key}`" not in page] == []
 
 

@@ -17,10 +17,10 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.files import plan_files
 from proxyctl.plan.make import PlanOptions
-from tests.faults.forked import Forked, login
-from tests.faults.kinds import killed_after
-from tests.faults.proxy import FaultyProxy, Place
 from tests.support.cli import Outcome, Project
+from tests.support.fault_kinds import killed_after
+from tests.support.faulty_proxy import FaultyProxy, Place
+from tests.support.forked import Forked, login
 from tests.support.servers import Instance
 
 

@@ -9,10 +9,11 @@ from typing import Self
 import pymysql
 import pytest
 
-from tests.docs.pages import ROOT, blocks
 from tests.support.cli import Project
+from tests.support.documentation.pages import blocks
 from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.paths import ROOT
 from tests.support.placement_samples import Placement, Sampler, online, placement
 from tests.support.servers import ProxySQL
 from tests.support.story import applied, apply, plan

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, blocks
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.documentation.pages import Block, blocks
 from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.paths import ROOT
 from tests.support.servers import ProxySQL, needed_binary
 
 pytestmark = [

@@ -14,8 +14,8 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Meter, View
-from tests.docs.pictures import TOP
 from tests.support.mariadb_server import MISSING, running_sysbench, sysbench, sysbench_rig
+from tests.support.paths import ROOT
 from tests.support.servers import ProxySQL
 
 pytestmark = [
@@ -132,6 +132,6 @@ def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> No
 
 
 def test_the_picture_loads_nothing() -> None:
-    picture = TOP.read_text(encoding="utf-8")
+    picture = (ROOT / "docs" / "pictures" / "top.svg").read_text(encoding="utf-8")
     assert "@font-face" not in picture
     assert "url(" not in picture.replace("url(#", "")

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.faults.change import AFTER, BEFORE
 from tests.support.cli import SECRETS, proxyctl, without_settings
+from tests.support.every_module import AFTER, BEFORE
 
 
 def _warm_up() -> None:

@@ -24,11 +24,11 @@ from proxyctl.catalog.releases import DIGESTS_DROP_LAST_COMMENT
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.stats.read import as_usual
+from tests.support.paths import UNIT_DATA
 from tests.support.servers import ProxySQL
 
-DATA = Path(__file__).parents[1] / "unit" / "data"
-CASES = DATA / "digest_cases.jsonl"
-COMMENTS = DATA / "digest_comments.jsonl"
+CASES = UNIT_DATA / "digest_cases.jsonl"
+COMMENTS = UNIT_DATA / "digest_comments.jsonl"
 
 LATER = str(DIGESTS_DROP_LAST_COMMENT)
 

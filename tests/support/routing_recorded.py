@@ -21,13 +21,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from tests.support.paths import UNIT_DATA
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
 from tests.support.servers import proxysql_binary
 
-FILE = Path(__file__).parents[1] / "unit" / "data" / "routing_cases.jsonl"
+FILE = UNIT_DATA / "routing_cases.jsonl"
 
 
 class Recorded(NamedTuple):

@@ -13,7 +13,7 @@ from proxyctl.catalog import parse_version
 from proxyctl.config.files import Sources, load_project
 from proxyctl.config.json_schema import json_schema
 from proxyctl.errors import ConfigError
-from tests.properties.fuzz.any_file import any_files
+from tests.support.any_file import any_files
 
 SCHEMA = Draft202012Validator(json_schema())
 SECRET = "s3cr3t-hunter2"

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -12,6 +10,7 @@ from proxyctl.config.json_schema import json_schema
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import ConfigError
+from tests.support.paths import ROOT
 
 SCHEMA = json_schema()
 
@@ -67,7 +66,6 @@ def test_ranges_and_required_keys_come_along():
 
 
 VALIDATOR = Draft202012Validator(SCHEMA)
-ROOT = Path(__file__).parents[2]
 
 
 def document_in(path):

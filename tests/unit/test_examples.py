@@ -12,8 +12,8 @@ from proxyctl.config.project import Project
 from proxyctl.config.sources import Sources
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.rows.row import KEEP
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted(mark.parent for mark in (ROOT / "templates").glob("*/proxyctl.yaml"))
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
 SHARDING = ROOT / "examples" / "sharding-sysbench"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,9 @@ from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.rows.row import Where
 from tests.support.build import layout, rows
+from tests.support.paths import ROOT
 from tests.unit.config_files import write
 
-ROOT = Path(__file__).parents[2]
 CHECKS = {code: one for code, one in all_checks().items() if code != "PX001"}
 FOLDERS = sorted(
     {p.parent for d in ("examples", "templates") for p in ROOT.glob(f"{d}/**/*.y*ml*")}

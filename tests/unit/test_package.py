@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hatchling.builders.wheel import WheelBuilder
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def test_the_starters_of_init_are_in_the_wheel(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from proxyctl.config.starters import starter_names
 from tests.support.cli import Project, proxyctl
+from tests.support.paths import ROOT
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_the_next_steps_work_as_written(
     script = "\n".join([*setup, validate.replace("proxyctl", f"{sys.executable} -m proxyctl")])
     for secret in ("APP_PASSWORD", "MONITOR_PASSWORD"):
         monkeypatch.delenv(secret, raising=False)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     assert subprocess.run(["sh", "-ec", script], env=environment, check=False).returncode == 0
 
 

@@ -6,10 +6,11 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.browser.browsing import launched
-from tests.docs.browser.shop_digests import shop_snapshots
 from tests.support.cli import proxyctl
+from tests.support.paths import ROOT
+from tests.support.shop_digests import shop_snapshots
 
-PICTURE = Path(__file__).parents[3] / "docs" / "pictures" / "report.png"
+PICTURE = ROOT / "docs" / "pictures" / "report.png"
 _WIDTH = 1100
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.browser.browsing import chromium, launched
-from tests.docs.pages import ROOT
+from tests.support.paths import ROOT
 
 for package in ("playwright.sync_api", "sphinx"):
     pytest.importorskip(package, reason=f"BROWSER TESTS NOT RUN: the package {package} is missing")

@@ -25,7 +25,8 @@ from hypothesis import seed as seeded
 
 from tests.properties.fuzz.mutation import mutated
 from tests.properties.fuzz.readers import TARGETS
-from tests.properties.fuzz.target import ROOT, Target, defect_in
+from tests.properties.fuzz.target import Target, defect_in
+from tests.support.paths import ROOT
 
 LIMIT_S = 2
 """Longest time for one input. Units: seconds of processor time, since machines are shared."""

@@ -18,8 +18,8 @@ from proxyctl.errors import ConfigError
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import LintSubject
-from tests.properties.fuzz.any_file import any_files
 from tests.properties.fuzz.target import Run, Target, files_like
+from tests.support.any_file import any_files
 
 _VERSIONS = tuple(map(parse_version, ("2.4.0", "2.7.1", "3.0.12")))
 _TABLES = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing")

@@ -18,15 +18,15 @@ from proxyctl.routing.regex import (
     repeats_a_group,
 )
 from proxyctl.routing.regex.re2 import Prefilter
-from tests.properties.fuzz.target import ROOT, Run, Target
+from tests.properties.fuzz.target import Run, Target
+from tests.support.paths import UNIT_DATA
 
-_DATA = ROOT / "tests/unit/data"
 _BETWEEN = b"\x1f"
 """Stands between a pattern, a text and a replacement."""
 
 
 def _lines(name: str) -> list[object]:
-    return [json.loads(line) for line in (_DATA / name).read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in (UNIT_DATA / name).read_text("utf-8").splitlines()]
 
 
 def _options(first: int) -> DigestOptions:

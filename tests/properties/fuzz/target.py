@@ -12,8 +12,7 @@ from pathlib import Path
 from hypothesis.strategies import SearchStrategy
 
 from proxyctl.errors import InternalError, ProxyctlError
-
-ROOT = Path(__file__).parents[3]
+from tests.support.paths import ROOT
 
 Run = Callable[[bytes], None]
 """Reads an input. Raises: ProxyctlError where it is refused; anything else is a defect."""

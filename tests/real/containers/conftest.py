@@ -13,8 +13,9 @@ from tests.real.containers.images import ARE_NAMED, what_is_missing
 from tests.real.containers.proxysql import ProxySQLContainer
 from tests.real.containers.traffic import prepare
 from tests.support.cli import Project
+from tests.support.paths import ROOT
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "pxc-read-write-split" / "proxyctl.yaml"
+EXAMPLE = ROOT / "examples" / "pxc-read-write-split" / "proxyctl.yaml"
 HOSTS = ("pxc1.example.com", "pxc2.example.com", "pxc3.example.com")
 PASSWORDS = {
     "APP_PASSWORD": "s3cret-of-app",

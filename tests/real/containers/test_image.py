@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from testcontainers.core.network import Network
 
-from tests.docs.pages import ROOT
 from tests.real.containers.images import PYTHON
 from tests.real.containers.proxysql import ProxySQLContainer
+from tests.support.paths import ROOT
 from tests.support.servers import REMOTE_ADMIN
 
 IMAGE = "proxyctl-test/proxyctl"

@@ -8,11 +8,11 @@ import pytest
 
 from proxyctl.nodes.discover import members_in
 from proxyctl.proxysql.topology import Node
-from tests.docs.pages import has_commands, page_id, pages
-from tests.docs.runner import check_page, rewrite, run_page
 from tests.real.containers.conftest import PASSWORDS
 from tests.real.containers.galera import GaleraCluster, wait_until
 from tests.real.containers.proxysql import ProxySQLContainer
+from tests.support.documentation.pages import has_commands, page_id, pages
+from tests.support.documentation.runner import check_page, rewrite, run_page
 
 PAGES = [page for page in pages() if has_commands(page, in_containers=True)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.versions.whole import whole_files
 from tests.support.cli import Project, proxyctl
+from tests.support.every_table import whole_files
 from tests.support.servers import ProxySQL, binary_version, needed_binary, other_binary
 from tests.support.story import applied, plan
 

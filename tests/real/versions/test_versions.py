@@ -9,8 +9,8 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.real.versions.whole import changing_versions, tables_of, whole_files
 from tests.support.cli import Project, proxyctl
+from tests.support.every_table import changing_versions, tables_of, whole_files
 from tests.support.servers import Instance, ProxySQL, needed_binary, sandbox_of
 from tests.support.story import applied, plan
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from proxyctl.sandbox import Sandbox
-from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks_to_run, page_id
+from tests.support.documentation.pages import NO_SANDBOX, Block, Command, blocks_to_run, page_id
+from tests.support.paths import ROOT
 from tests.support.servers import Instance, ProxySQL, free_port
 
 _BASH = shutil.which("bash") or "bash"
@@ -37,7 +38,7 @@ _SHIM = """#!/bin/sh
 # An apply that would ask is run on a terminal, and is answered with yes.
 case " $* " in
 *" --auto-approve "*) ;;
-" apply "*) exec {python} -m tests.docs.terminal {proxyctl} "$@" ;;
+" apply "*) exec {python} -m tests.support.documentation.terminal {proxyctl} "$@" ;;
 esac
 exec {proxyctl} "$@"
 """
@@ -47,7 +48,7 @@ exec {python} "$@"
 """
 
 _CLIENT = """#!/bin/sh
-exec {python} -m tests.docs.client "$@"
+exec {python} -m tests.support.documentation.client "$@"
 """
 
 _VARYING = (

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 NO_SANDBOX = "<!-- page: no sandbox -->"
 IN_CONTAINERS = "<!-- page: containers -->"
 

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from tests.faults.kept import NAMED, PROMISES, ROOT
+from tests.faults.kept import NAMED, PROMISES
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize("test", NAMED)

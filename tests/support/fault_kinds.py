@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 
-from tests.faults.proxy import Exchange, ok_packet
+from tests.support.faulty_proxy import Exchange, ok_packet
 from tests.support.packets import error_packet
 
 DELAY_S = 0.05
