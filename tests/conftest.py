@@ -17,9 +17,9 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import Project, signals_restored
-from tests.support.reset import Baseline
-from tests.support.servers import (
+from tests.support.commands.cli import Project, signals_restored
+from tests.support.commands.warm import Warm
+from tests.support.servers.instances import (
     NO_BINARY,
     Instance,
     ProxySQL,
@@ -27,7 +27,7 @@ from tests.support.servers import (
     needed_binary,
     proxysql_binary,
 )
-from tests.support.warm import Warm
+from tests.support.servers.reset import Baseline
 
 hypothesis.settings.register_profile("quick", max_examples=25, deadline=None)
 hypothesis.settings.register_profile("all", max_examples=500, deadline=None)
@@ -73,7 +73,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2]
         if reason.endswith(NO_BINARY):
-            report.longrepr = ("tests/support/servers.py", 0, reason)
+            report.longrepr = ("tests/support/servers/instances.py", 0, reason)
     return report
 
 

@@ -20,8 +20,8 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.files import Sources, load_project
 from proxyctl.rows.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
-from tests.support.measure import Fastest, Line, Run, best, client, login, run
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.commands.measure import Fastest, Line, Run, best, client, login, run
+from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
 ROUNDS = 3
 """How often everything at the instance is measured."""

@@ -21,8 +21,8 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
-from tests.support.measure import Fastest, Line, Run, client, login, run
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.commands.measure import Fastest, Line, Run, client, login, run
+from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
 COUNT = 1_000_000
 _PLACES = 50

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.support.measure import Fastest, Line, Run, run
+from tests.support.commands.measure import Fastest, Line, Run, run
 
 INSTANCES = 100
 ONE_BY_ONE = 10

@@ -16,7 +16,7 @@ from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
 from tests.support.build import layout, rows
-from tests.support.measure import Line
+from tests.support.commands.measure import Line
 
 DIGESTS = 50_000
 RULES = 1_000

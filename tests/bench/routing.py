@@ -19,7 +19,7 @@ from proxyctl.routing.digest import Digester
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.router import Router
 from tests.bench import data
-from tests.support.measure import Line, best, run
+from tests.support.commands.measure import Line, best, run
 
 QUERIES = 10_000
 RULES = 100

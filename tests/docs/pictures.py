@@ -19,8 +19,8 @@ from proxyctl.cli.top.app import TopApp
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
-from tests.support.mariadb_server import running_sysbench, sysbench_rig
 from tests.support.paths import ROOT
+from tests.support.servers.mariadb import running_sysbench, sysbench_rig
 
 PLAN, TOP = (ROOT / "docs" / "pictures" / name for name in ("plan.svg", "top.svg"))
 _FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)

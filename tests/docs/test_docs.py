@@ -13,6 +13,7 @@ from docs.conf import MENU
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
+from tests.support.commands.warm import Warm
 from tests.support.documentation.pages import (
     NO_SANDBOX,
     Block,
@@ -23,8 +24,7 @@ from tests.support.documentation.pages import (
 )
 from tests.support.documentation.runner import check_page, rewrite, run_page
 from tests.support.paths import ROOT
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
-from tests.support.warm import Warm
+from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
 PAGES = pages()
 RUN = [page for page in PAGES if has_commands(page, in_containers=False)]

@@ -12,10 +12,10 @@ import pytest
 from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
 from proxyctl.routing.routing_test import RoutingTest
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.documentation.pages import page_id
 from tests.support.paths import ROOT
-from tests.support.servers import Instance, ProxySQL, needed_binary
+from tests.support.servers.instances import Instance, ProxySQL, needed_binary
 
 FILES = sorted(
     file

@@ -21,10 +21,10 @@ import yaml
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.workflows import parse
+from tests.support.commands.warm import Warm
 from tests.support.documentation.pages import blocks
-from tests.support.monitor import place
 from tests.support.paths import ROOT
-from tests.support.warm import Warm
+from tests.support.servers.monitor import place
 
 Done = subprocess.CompletedProcess[str]
 _SHIMS = {

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.faults.kept import are_kept
 from tests.faults.trying import ALL_KINDS, REAL, SANDBOX, Tally, table, tried
-from tests.support.servers import NO_BINARY, proxysql_binary
+from tests.support.servers.instances import NO_BINARY, proxysql_binary
 
 
 def say(text: str) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tests.faults.state import DISK, MEMORY, RUNTIME, State, between_loads
-from tests.support.cli import SECRETS, Outcome
+from tests.support.commands.cli import SECRETS, Outcome
 from tests.support.every_module import MODULES
-from tests.support.fault_kinds import FREEZES
+from tests.support.protocol.fault_kinds import FREEZES
 
 UNTOUCHED, REFUSED, PART_WAY, INTERRUPTED = 1, 3, 4, 130
 """Exit codes of an apply that did not finish."""

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from tests.faults.promises import Case
 from tests.faults.state import Look, put_back
-from tests.support.cli import Outcome
+from tests.support.commands.cli import Outcome
+from tests.support.commands.forked import Forked, login
 from tests.support.every_module import AFTER, BEFORE
-from tests.support.fault_kinds import FREEZES, KINDS, error
-from tests.support.faulty_proxy import Fault, FaultyProxy, Place
-from tests.support.forked import Forked, login
-from tests.support.servers import Instance
+from tests.support.protocol.fault_kinds import FREEZES, KINDS, error
+from tests.support.protocol.faulty_proxy import Fault, FaultyProxy, Place
+from tests.support.servers.instances import Instance
 
 AGAIN = ("--lock-timeout", "0")
 """The second run takes no option that allows anything, and does not wait for a lock."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import ADMIN_MODULES, Table
 from tests.support.every_module import MODULES
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 RUNTIME, MEMORY, DISK = "RUNTIME", "MEMORY", "DISK"
 _SCHEMAS = {RUNTIME: "main.runtime_", MEMORY: "main.", DISK: "disk."}

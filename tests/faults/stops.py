@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from tests.faults.promises import PART_WAY, REFUSED
 from tests.faults.rig import Boundary, Rig
 from tests.faults.state import State
+from tests.support.commands.forked import Forked
 from tests.support.every_module import AFTER
-from tests.support.faulty_proxy import Exchange, Fault
-from tests.support.forked import Forked
+from tests.support.protocol.faulty_proxy import Exchange, Fault
 
 THEIRS = (
     AFTER.replace("mysql-max_connections: 4000", "mysql-max_connections: 4444")

@@ -12,8 +12,8 @@ from tests.faults.promises import broken
 from tests.faults.rig import COURSES, Boundary, Rig
 from tests.faults.stops import STOPS, Stops, broken_by_stop
 from tests.faults.trying import REAL, SANDBOX, rig_for
-from tests.support.fault_kinds import KINDS, can_happen
-from tests.support.servers import NO_BINARY, proxysql_binary
+from tests.support.protocol.fault_kinds import KINDS, can_happen
+from tests.support.servers.instances import NO_BINARY, proxysql_binary
 
 SEED = 5
 READS = 1

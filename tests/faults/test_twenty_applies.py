@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from tests.support.faulty_proxy import FaultyProxy
-from tests.support.forked import Forked, login
-from tests.support.layers import everywhere
-from tests.support.servers import Instance
+from tests.support.commands.forked import Forked, login
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import everywhere
 
 APPLIES = range(1, 21)
 

@@ -14,8 +14,8 @@ from proxyctl.sandbox import Sandbox
 from tests.faults.promises import KILLED, Case, broken, state_reached
 from tests.faults.rig import COURSES, Boundary, Rig, rig_on
 from tests.faults.stops import STOPS, StopCase, Stops, broken_by_stop
-from tests.support.fault_kinds import KINDS, can_happen
-from tests.support.servers import Instance, ProxySQL, proxysql_binary
+from tests.support.protocol.fault_kinds import KINDS, can_happen
+from tests.support.servers.instances import Instance, ProxySQL, proxysql_binary
 
 CODES = {0: "exit 0", 1: "exit 1", 3: "exit 3", 4: "exit 4", KILLED: "killed"}
 ENDS = ("finished", "as before", "part way")

@@ -16,7 +16,7 @@ from proxyctl.config.files import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.golden.case_files import words
 from tests.golden.conftest import Recorded
-from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.commands.cli import SECRETS, Project, proxyctl
 
 
 def cases(name: str) -> pytest.MarkDecorator:

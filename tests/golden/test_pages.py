@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands.warm import Warm
 from tests.support.documentation.pages import NO_SANDBOX
 from tests.support.documentation.runner import check_page, rewrite, run_page
-from tests.support.servers import ProxySQL, needed_binary
-from tests.support.warm import Warm
+from tests.support.servers.instances import ProxySQL, needed_binary
 
 PAGES = sorted((Path(__file__).parent / "pages").glob("*.md"))
 REAL = [pytest.mark.real, pytest.mark.since("2.7.0", "the pages show what 2.7 prints")]

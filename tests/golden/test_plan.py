@@ -17,9 +17,9 @@ import pytest
 from proxyctl.sandbox import Sandbox
 from tests.golden.case_files import words
 from tests.golden.conftest import Recorded
-from tests.support.cli import SECRETS, Project, proxyctl
-from tests.support.monitor import place
-from tests.support.servers import Instance
+from tests.support.commands.cli import SECRETS, Project, proxyctl
+from tests.support.servers.instances import Instance
+from tests.support.servers.monitor import place
 
 CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
 _FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}

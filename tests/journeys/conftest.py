@@ -10,11 +10,11 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.journeys.command_lines import Asked
-from tests.support.cli import Project, proxyctl
-from tests.support.faulty_proxy import FaultyProxy
-from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
-from tests.support.servers import Instance
-from tests.support.story import applied
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.galera_family import GaleraFamily, on_proxysql, on_sandbox
+from tests.support.servers.instances import Instance
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from proxyctl.instance.lock import process_space
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 LOCK = (
     "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner, host,"

@@ -14,11 +14,11 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import END
-from tests.support.cli import Project, proxyctl
-from tests.support.mysql_servers import AnsweringServer, TcpServer, error, packets, result
-from tests.support.packets import OK
-from tests.support.servers import Instance
-from tests.support.story import FILES, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, ended, plan
+from tests.support.protocol.mysql_servers import AnsweringServer, TcpServer, error, packets, result
+from tests.support.protocol.packets import OK
+from tests.support.servers.instances import Instance
 
 
 def answers(version: bytes, tables: list[list[bytes]]) -> AnsweringServer:

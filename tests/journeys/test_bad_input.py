@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.command_lines import Asked
-from tests.support.cli import Project, proxyctl
-from tests.support.layers import dump
-from tests.support.servers import Instance
-from tests.support.story import apply, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import apply, ended, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump
 
 
 @pytest.mark.parametrize(

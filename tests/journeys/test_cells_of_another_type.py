@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, apply, ended, plan, rolled_back
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, ended, plan, rolled_back
+from tests.support.servers.instances import Instance
 
 MODULES = ("MYSQL USERS", "MYSQL SERVERS", "MYSQL QUERY RULES")
 

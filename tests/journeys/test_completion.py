@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from tests.support.cli import Project
-from tests.support.story import FILES, applied
-from tests.support.warm import Warm
+from tests.support.commands.cli import Project
+from tests.support.commands.story import FILES, applied
+from tests.support.commands.warm import Warm
 
 INSTANCES = """\
 version: 1

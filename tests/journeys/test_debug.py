@@ -16,10 +16,10 @@ from proxyctl.plan.files import plan_files
 from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.support.cli import SECRETS, Outcome, Project, proxyctl
-from tests.support.logs import logged
-from tests.support.servers import Instance
-from tests.support.story import FILES, ended
+from tests.support.commands.cli import SECRETS, Outcome, Project, proxyctl
+from tests.support.commands.logs import logged
+from tests.support.commands.story import FILES, ended
+from tests.support.servers.instances import Instance
 
 
 def debug_lines(found: Outcome) -> str:

@@ -13,10 +13,10 @@ import pytest
 
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import SEEN, TABLE, change_header, fill
-from tests.support.servers import Instance
-from tests.support.shop_digests import shop_snapshots
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.digests.seen import SEEN, TABLE, change_header, fill
+from tests.support.digests.shop import shop_snapshots
+from tests.support.servers.instances import Instance
 
 READ = SeenDigest(
     10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1000, 1090, 10**6, 1, 50

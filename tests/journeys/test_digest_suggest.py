@@ -7,10 +7,10 @@ import time
 import pytest
 
 from proxyctl.stats.model import SeenDigest
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import fill, seen_digest
-from tests.support.servers import Instance
-from tests.support.story import applied
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import applied
+from tests.support.digests.seen import fill, seen_digest
+from tests.support.servers.instances import Instance
 
 FILES = """\
 version: 1

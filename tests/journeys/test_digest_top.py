@@ -14,11 +14,11 @@ from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.pseudo_terminal import PseudoTerminal
-from tests.support.seen_digests import TABLE, fill, seen_digest
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.pseudo_terminal import PseudoTerminal
+from tests.support.commands.story import FILES, applied
+from tests.support.digests.seen import TABLE, fill, seen_digest
+from tests.support.servers.instances import Instance
 
 NOW = 1_800_000_000
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.mysql_servers import AnsweringServer, packets, result
-from tests.support.packets import OK
-from tests.support.servers import free_port
-from tests.support.story import ended
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import ended
+from tests.support.protocol.mysql_servers import AnsweringServer, packets, result
+from tests.support.protocol.packets import OK
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import free_port
 
 FILES = """version: 1
 pxc_clusters:

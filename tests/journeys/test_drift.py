@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from proxyctl.plan.drift import PATTERNS
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.layers import everywhere, in_layers
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, plan
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, applied, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import everywhere, in_layers
 
 DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"

@@ -18,10 +18,10 @@ from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, VARIABLES
 from proxyctl.sandbox import Sandbox
 from tests.journeys.command_lines import command_lines
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.digests.seen import fill, seen_digest
 from tests.support.parameters import some
-from tests.support.seen_digests import fill, seen_digest
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 SHAPES = {
     "plain": "{0}",

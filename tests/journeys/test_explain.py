@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
-from tests.support.story import applied
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied
+from tests.support.servers.instances import Instance
 
 RULES = """
 hostgroups: {writer: {id: 10}, reader: {id: 30}}

@@ -18,11 +18,11 @@ from proxyctl.instance.lock import LEASE_S
 from proxyctl.instance.read import read_layouts
 from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
 from tests.journeys.watched import at_step, failed_apply
-from tests.support.cli import Project
-from tests.support.layers import Dump, dump, everywhere, of_layer
+from tests.support.commands.cli import Project
+from tests.support.commands.story import FILES, MANY, applied, apply, ended, plan
 from tests.support.parameters import crossed
-from tests.support.servers import Instance, ProxySQL
-from tests.support.story import FILES, MANY, applied, apply, ended, plan
+from tests.support.servers.instances import Instance, ProxySQL
+from tests.support.servers.layers import Dump, dump, everywhere, of_layer
 
 CHANGED = (
     FILES.replace("^SELECT.*FOR", "^SELECT .*FOR")

@@ -24,10 +24,10 @@ from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import AdminError, Sandbox
 from tests.journeys.held_lock import hold_lock
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.logs import logged
-from tests.support.servers import Instance, free_port
-from tests.support.story import SERVERS, applied, ended, listed
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.logs import logged
+from tests.support.commands.story import SERVERS, applied, ended, listed
+from tests.support.servers.instances import Instance, free_port
 
 
 def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list[int]) -> None:

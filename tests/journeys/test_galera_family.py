@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.watched import Killable
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.faulty_proxy import FaultyProxy
-from tests.support.galera_family import GaleraFamily
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import applied, ended, plan, rolled_back
 from tests.support.parameters import crossed
-from tests.support.placement_samples import online, placement
-from tests.support.story import applied, ended, plan, rolled_back
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.galera_family import GaleraFamily
+from tests.support.servers.placement_samples import online, placement
 
 DRAINED = {("0", "0")}
 LAYERS = ("runtime_", "", "disk.")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cli import Project
-from tests.support.layers import Dump, dump
-from tests.support.servers import Instance
-from tests.support.story import FILES, SHARDED, applied, apply, ended, plan
+from tests.support.commands.cli import Project
+from tests.support.commands.story import FILES, SHARDED, applied, apply, ended, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import Dump, dump
 
 WRITER = "  - {hostgroup_id: writer, hostname: db1, max_connections: 500}\n"
 ALSO_READER = "  - {hostgroup_id: reader, hostname: db1, weight: 1}\n"

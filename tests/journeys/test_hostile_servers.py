@@ -35,9 +35,11 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.tls import Authority
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox import server as sandbox_server
-from tests.support.cli import Project, proxyctl
-from tests.support.faulty_proxy import Exchange, FaultyProxy
-from tests.support.hostile import (
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.measure import run as measured
+from tests.support.commands.story import FILES, ended
+from tests.support.protocol.faulty_proxy import Exchange, FaultyProxy
+from tests.support.protocol.hostile_server import (
     CACHING,
     ENDLESS,
     MODES,
@@ -49,12 +51,10 @@ from tests.support.hostile import (
     HostileServer,
     server_key,
 )
-from tests.support.measure import run as measured
-from tests.support.mysql_servers import result
-from tests.support.packets import CAPABILITIES, SALT, framed
-from tests.support.raw_client import native
-from tests.support.servers import Instance
-from tests.support.story import FILES, ended
+from tests.support.protocol.mysql_servers import result
+from tests.support.protocol.packets import CAPABILITIES, SALT, framed
+from tests.support.protocol.raw_client import native
+from tests.support.servers.instances import Instance
 
 PASSWORD = "s3cret-of-app"
 PROOFS = {

@@ -18,12 +18,12 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
 from tests.journeys.held_lock import hold_dead_lock
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.faulty_proxy import FaultyProxy
-from tests.support.mysql_servers import TcpServer
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, SERVERS, listed
 from tests.support.paths import ROOT
-from tests.support.servers import Instance
-from tests.support.story import FILES, SERVERS, listed
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.protocol.mysql_servers import TcpServer
+from tests.support.servers.instances import Instance
 
 INTERRUPTED = """\
 import os, signal, sys, time

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import SECRETS, Project, proxyctl
-from tests.support.layers import dump, everywhere, in_layers, of_layer
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, apply, plan
+from tests.support.commands.cli import SECRETS, Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump, everywhere, in_layers, of_layer
 
 BY_HAND = (
     "INSERT INTO mysql_servers (hostgroup_id, hostname, status, weight, comment)"

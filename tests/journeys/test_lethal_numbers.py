@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, ended, plan
+from tests.support.servers.instances import Instance
 
 RULES = "LOAD MYSQL QUERY RULES TO RUNTIME"
 SERVERS = "LOAD MYSQL SERVERS TO RUNTIME"

@@ -18,11 +18,11 @@ from proxyctl.instance.sockets import ANSWER_LIMIT
 from proxyctl.lint import check
 from proxyctl.plan import saved
 from proxyctl.snapshots import snapshot
-from tests.support.cli import Project, proxyctl
-from tests.support.measure import run as measured
-from tests.support.seen_digests import fill, seen_digest
-from tests.support.servers import Instance
-from tests.support.story import FILES, apply, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.measure import run as measured
+from tests.support.commands.story import FILES, apply, ended, plan
+from tests.support.digests.seen import fill, seen_digest
+from tests.support.servers.instances import Instance
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from proxyctl.instance.connect import READ_TIMEOUT_S, Login
 from proxyctl.instance.lock import LEASE_S, RENEW_S, Lock
 from tests.journeys.held_lock import dead_pid, hold_dead_lock, hold_lock
 from tests.journeys.watched import at_step, failed_apply
-from tests.support.cli import Project, proxyctl
-from tests.support.layers import dump, everywhere
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, apply, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, ended, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump, everywhere
 
 
 def test_apply_without_a_terminal_asks_for_a_decision(project: Project, instance: Instance) -> None:

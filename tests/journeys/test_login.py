@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import Project, proxyctl
-from tests.support.hostile import PLAIN, HostileServer, certificates
-from tests.support.layers import dump
-from tests.support.servers import Instance, ProxySQL
-from tests.support.story import FILES, applied, apply, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, ended, plan
+from tests.support.protocol.hostile_server import PLAIN, HostileServer, certificates
+from tests.support.servers.instances import Instance, ProxySQL
+from tests.support.servers.layers import dump
 
 PASSWORD = "s3cret-of-app"
 

@@ -25,10 +25,10 @@ from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
 from tests.journeys.command_lines import command_lines
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import change_header
-from tests.support.servers import Instance
-from tests.support.story import applied, plan
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import applied, plan
+from tests.support.digests.seen import change_header
+from tests.support.servers.instances import Instance
 
 
 def native_hash(text: str) -> str:

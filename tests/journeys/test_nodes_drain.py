@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from tests.journeys.watched import Killable
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.faulty_proxy import Exchange, Fault, FaultyProxy
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import applied
 from tests.support.parameters import crossed
-from tests.support.servers import Instance
-from tests.support.story import applied
+from tests.support.protocol.faulty_proxy import Exchange, Fault, FaultyProxy
+from tests.support.servers.instances import Instance
 
 FILES = """\
 version: 1

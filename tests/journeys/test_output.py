@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.pseudo_terminal import shown
-from tests.support.servers import Instance, free_port
-from tests.support.story import FILES, applied, plan
-from tests.support.warm import Warm
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.pseudo_terminal import shown
+from tests.support.commands.story import FILES, applied, plan
+from tests.support.commands.warm import Warm
+from tests.support.servers.instances import Instance, free_port
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.layers import MEMORY, dump, in_layers, of_layer
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, apply, ended, offered, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, ended, offered, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import MEMORY, dump, in_layers, of_layer
 
 SCOPE = """\
 manage:

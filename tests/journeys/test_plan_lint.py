@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
-from tests.support.story import applied, apply, listed, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, apply, listed, plan
+from tests.support.servers.instances import Instance
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
 READER = "  - {hostgroup_id: reader, hostname: db2}\n"

@@ -11,8 +11,8 @@ from proxyctl.instance.connect import Login
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.make import PlanOptions
 from proxyctl.routing.query import ClientQuery
-from tests.support.cli import Project
-from tests.support.servers import Instance
+from tests.support.commands.cli import Project
+from tests.support.servers.instances import Instance
 
 FILES = """
 instances:

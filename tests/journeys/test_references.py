@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.monitor import place
-from tests.support.servers import Instance
-from tests.support.story import applied, apply, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, apply, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.monitor import place
 
 TEXTS = {
     "NUMBER": "user_sesame = [0-9]+",

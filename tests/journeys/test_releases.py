@@ -13,10 +13,10 @@ import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, Column, Deviations
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import Project, proxyctl
-from tests.support.layers import everywhere
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, ended, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, ended, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import everywhere
 
 BLUE_GREEN = """
 mysql_aws_rds_bgd_hostgroups:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import SEEN, fill
-from tests.support.servers import Instance
-from tests.support.story import FILES, SHARDED, applied, ended
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, SHARDED, applied, ended
+from tests.support.digests.seen import SEEN, fill
+from tests.support.servers.instances import Instance
 
 
 @pytest.fixture

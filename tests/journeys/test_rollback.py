@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, apply, ended, plan, rolled_back
 from tests.support.every_table import whole_files
-from tests.support.layers import dump, everywhere, in_layers
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, apply, ended, plan, rolled_back
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump, everywhere, in_layers
 
 MORE = """variables:
   mysql-default_charset: latin1

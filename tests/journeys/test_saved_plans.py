@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.support.cli import SECRETS, Project, proxyctl
-from tests.support.layers import dump
-from tests.support.servers import Instance
-from tests.support.story import FILES, ended, plan
+from tests.support.commands.cli import SECRETS, Project, proxyctl
+from tests.support.commands.story import FILES, ended, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump
 
 
 def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:

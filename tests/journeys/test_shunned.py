@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import Version
-from tests.support.cli import Project, proxyctl
-from tests.support.galera_family import HOSTS, GaleraFamily
-from tests.support.layers import everywhere, in_layers
-from tests.support.monitor import place
-from tests.support.placement_samples import settle
-from tests.support.servers import Instance, sandbox_of
-from tests.support.story import applied, ended, plan, rolled_back
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, ended, plan, rolled_back
+from tests.support.servers.galera_family import HOSTS, GaleraFamily
+from tests.support.servers.instances import Instance, sandbox_of
+from tests.support.servers.layers import everywhere, in_layers
+from tests.support.servers.monitor import place
+from tests.support.servers.placement_samples import settle
 
 INSERT = "INSERT INTO mysql_servers (hostgroup_id, hostname, status) VALUES (10, 'db1', 'SHUNNED')"
 STATUS = "SELECT status FROM {}mysql_servers"

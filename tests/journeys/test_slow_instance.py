@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.cli import Project
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied
+from tests.support.commands.cli import Project
+from tests.support.commands.story import FILES, applied
+from tests.support.servers.instances import Instance
 
 pytestmark = pytest.mark.sweep
 

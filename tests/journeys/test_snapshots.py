@@ -15,11 +15,11 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
 from tests.journeys.watched import Killable
-from tests.support.cli import Project, proxyctl
-from tests.support.faulty_proxy import FaultyProxy
-from tests.support.layers import dump
-from tests.support.servers import Instance
-from tests.support.story import FILES, applied, ended
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import FILES, applied, ended
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import dump
 
 CHANGED = FILES.replace("weight: 100", "weight: 70").replace("8.0.36", "8.4.0")
 

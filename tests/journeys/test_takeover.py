@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.parameters import some
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 LAYERS = ("runtime", "memory", "disk")
 

@@ -17,9 +17,9 @@ from proxyctl.sandbox.replies import AdminError
 from proxyctl.sandbox.statistics import DIGESTS, digest_rows
 from tests.journeys.command_lines import command_lines
 from tests.journeys.held_lock import hold_lock
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import change_header
-from tests.support.servers import Instance, free_port
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.digests.seen import change_header
+from tests.support.servers.instances import Instance, free_port
 
 HOSTILE = (
     "\x1b[31;1mred\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil/\x1b\\"  # CSI, OSC, a link

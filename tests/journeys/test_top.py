@@ -20,9 +20,9 @@ from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.live.read import Looker
-from tests.support.logs import logged
+from tests.support.commands.logs import logged
 from tests.support.paths import ROOT
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
 DIGESTS = "stats_mysql_query_digest"

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from proxyctl.sandbox.statistics import digest_rows
-from tests.support.cli import Project, proxyctl
-from tests.support.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
-from tests.support.servers import Instance
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
+from tests.support.servers.instances import Instance
 
 TOP = [sys.executable, "-m", "proxyctl", "top", "--interval", "0.5"]
 READY = "pause"

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.journeys.command_lines import CONNECTING, Asked
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import ended
 from tests.support.parameters import crossed
-from tests.support.story import ended
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}

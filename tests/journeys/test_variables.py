@@ -20,10 +20,10 @@ from proxyctl.config.sources import Sources
 from proxyctl.proxysql.compare import differences
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.rows.row import Rows
-from tests.support.cli import Project
-from tests.support.layers import LAYERS, in_layers
-from tests.support.servers import Instance
-from tests.support.story import applied, apply, ended, offered, plan
+from tests.support.commands.cli import Project
+from tests.support.commands.story import applied, apply, ended, offered, plan
+from tests.support.servers.instances import Instance
+from tests.support.servers.layers import LAYERS, in_layers
 
 
 def write(project: Project, values: Mapping[str, object]) -> None:

@@ -17,11 +17,11 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.files import plan_files
 from proxyctl.plan.make import PlanOptions
-from tests.support.cli import Outcome, Project
-from tests.support.fault_kinds import killed_after
-from tests.support.faulty_proxy import FaultyProxy, Place
-from tests.support.forked import Forked, login
-from tests.support.servers import Instance
+from tests.support.commands.cli import Outcome, Project
+from tests.support.commands.forked import Forked, login
+from tests.support.protocol.fault_kinds import killed_after
+from tests.support.protocol.faulty_proxy import FaultyProxy, Place
+from tests.support.servers.instances import Instance
 
 
 def failed_apply(

@@ -30,7 +30,7 @@ from tests.properties.states import (
     states,
 )
 from tests.support import build
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
 
 few = settings(
     max_examples=max(5, settings.default.max_examples // 25),

@@ -9,11 +9,11 @@ import pytest
 
 from tests.real.cluster.rig import join, members
 from tests.real.galera_rig import apply, files
-from tests.support.galera_family import HOSTS, monitored_proxysql
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import settle
-from tests.support.routing_rig import Rig
-from tests.support.servers import ProxySQL, free_port, needed_binary
+from tests.support.routing.rig import Rig
+from tests.support.servers.galera_family import HOSTS, monitored_proxysql
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL, free_port, needed_binary
+from tests.support.servers.placement_samples import settle
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from proxyctl.plan.make import PlanOptions, make
 from proxyctl.plan.plan import Plan
 from proxyctl.rows.desired import Desired
 from tests.support.build import desired
-from tests.support.galera_family import CHECK_MS
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import online, placement
-from tests.support.servers import ProxySQL
+from tests.support.servers.galera_family import CHECK_MS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.placement_samples import online, placement
 
 GROUPS = {
     "writer_hostgroup": 10,

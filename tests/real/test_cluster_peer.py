@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.real.galera_rig import apply, files, limits, plan
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.galera_family import FILES, HOSTS
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import online, placement, settle
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.servers.galera_family import FILES, HOSTS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.placement_samples import online, placement, settle
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

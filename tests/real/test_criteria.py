@@ -12,8 +12,8 @@ from proxyctl.routing.criteria import Criteria, Effect
 from proxyctl.routing.digest import digest
 from proxyctl.routing.router import router_of
 from tests.support.build import layout, row
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import ADDRESSES, USERS, Case, Client, Sent
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import ADDRESSES, USERS, Case, Client, Sent
 
 pytestmark = pytest.mark.real
 

@@ -14,8 +14,8 @@ import pytest
 from proxyctl.catalog import Version
 from proxyctl.catalog.releases import DIGESTS_DROP_LAST_COMMENT, WIDE_GROUPING_LIMITS
 from proxyctl.routing.digest import Digester, DigestOptions, digest
-from tests.support.digest_queries import random_options, random_query
-from tests.support.record_digests import (
+from tests.support.digests.queries import random_options, random_query
+from tests.support.digests.recorded import (
     CASES,
     COMMENTS,
     LATER,
@@ -27,7 +27,7 @@ from tests.support.record_digests import (
     read_cases,
     write_cases,
 )
-from tests.support.servers import needed_binary
+from tests.support.servers.instances import needed_binary
 
 pytestmark = pytest.mark.real
 

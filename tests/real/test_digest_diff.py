@@ -11,8 +11,8 @@ from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.read import streamed_digests
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.servers.instances import ProxySQL
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

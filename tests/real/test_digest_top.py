@@ -13,9 +13,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.read import read_digest_memory
-from tests.support.cli import Project, proxyctl
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import Case, Client
 
 pytestmark = pytest.mark.real
 

@@ -15,11 +15,11 @@ from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.doctor.finding import Examination
 from proxyctl.instance.client import AdminClient
 from tests.real.galera_rig import apply, files, login
-from tests.support.galera_family import HOSTS, monitored_proxysql
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.support.placement_samples import settle
-from tests.support.servers import Instance, ProxySQL, free_port, needed_binary
+from tests.support.servers.galera_family import HOSTS, monitored_proxysql
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import Instance, ProxySQL, free_port, needed_binary
+from tests.support.servers.mariadb import MISSING, PASSWORD, USER, MariaDB
+from tests.support.servers.placement_samples import settle
 from tests.support.waiting import until
 
 pytestmark = [

@@ -18,8 +18,8 @@ from proxyctl.routing.explain import Explainer
 from proxyctl.routing.query import ClientQuery
 from proxyctl.rows.row import Key
 from tests.support.build import layout, rows
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import USERS, Client
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import USERS, Client
 
 pytestmark = pytest.mark.real
 

@@ -17,8 +17,8 @@ import pytest
 
 from proxyctl.catalog.variable_rules import interfaces_complaint
 from proxyctl.proxysql.flaws import flaws
-from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
+from tests.support.servers.instances import CONFIG, ProxySQL, free_port, needed_binary
+from tests.support.servers.mariadb import MISSING, PASSWORD, USER, MariaDB
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

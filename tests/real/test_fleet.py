@@ -11,9 +11,9 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.support.servers import ProxySQL, free_port, needed_binary
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL, free_port, needed_binary
+from tests.support.servers.mariadb import MISSING, PASSWORD, USER, MariaDB
 
 pytestmark = [
     pytest.mark.real,

@@ -21,10 +21,10 @@ from proxyctl.render.nodes import nodes_text
 from proxyctl.rows.desired import Desired
 from tests.real.galera_rig import GROUPS, apply, checks, files, login, plan, with_rule, writer_of
 from tests.support.build import desired
-from tests.support.galera_family import HOSTS
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Placement, Sampler, online, placement, settle
-from tests.support.servers import ProxySQL
+from tests.support.servers.galera_family import HOSTS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.placement_samples import Placement, Sampler, online, placement, settle
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]

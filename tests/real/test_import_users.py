@@ -9,9 +9,9 @@ import pytest
 
 from proxyctl.proxysql.passwords import native_hash
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.mariadb_server import MISSING, MariaDB
-from tests.support.servers import Instance
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.servers.instances import Instance
+from tests.support.servers.mariadb import MISSING, MariaDB
 
 pytestmark = [
     pytest.mark.real,

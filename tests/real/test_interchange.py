@@ -20,8 +20,8 @@ from proxyctl.proxysql.cells import as_read
 from proxyctl.proxysql.compare import canonical_variable
 from proxyctl.rows.row import KEEP, DesiredRow, Row
 from tests.support.build import layout, row
-from tests.support.cli import proxyctl
-from tests.support.servers import ADMIN, Instance, ProxySQL, needed_binary
+from tests.support.commands.cli import proxyctl
+from tests.support.servers.instances import ADMIN, Instance, ProxySQL, needed_binary
 
 pytestmark = pytest.mark.real
 

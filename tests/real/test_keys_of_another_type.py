@@ -10,7 +10,7 @@ import time
 import pymysql
 import pytest
 
-from tests.support.servers import Instance, ProxySQL
+from tests.support.servers.instances import Instance, ProxySQL
 
 TWINS = {
     "mysql_servers": "(hostgroup_id, hostname) VALUES (1,'a'), (1,X'61')",

@@ -12,9 +12,9 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.support.servers import ProxySQL, needed_binary
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL, needed_binary
+from tests.support.servers.mariadb import MISSING, PASSWORD, USER, MariaDB
 from tests.support.waiting import until
 
 pytestmark = [

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL
 
 pytestmark = pytest.mark.real
 

@@ -13,9 +13,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.tls import Authority
 from proxyctl.proxysql.passwords import native_hash
-from tests.support.cli import Project, proxyctl
-from tests.support.hostile import certificates
-from tests.support.servers import CONFIG, ProxySQL, binary_version, needed_binary
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.protocol.hostile_server import certificates
+from tests.support.servers.instances import CONFIG, ProxySQL, binary_version, needed_binary
 
 PASSWORDS = {
     "admin": "admin",

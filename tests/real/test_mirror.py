@@ -9,9 +9,9 @@ import pytest
 
 from proxyctl.catalog import Value
 from proxyctl.routing.query import ClientQuery
-from tests.support.routing_predicted import router_of
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client
+from tests.support.routing.predicted import router_of
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import ADDRESSES, Case, Cells, Client
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

@@ -10,10 +10,10 @@ import pytest
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.drain import DrainRequest, drain, restore
 from tests.real.galera_rig import checks, limits, login, writer_of
-from tests.support.galera_family import HOSTS
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement, settle
-from tests.support.servers import Instance, ProxySQL
+from tests.support.servers.galera_family import HOSTS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import Instance, ProxySQL
+from tests.support.servers.placement_samples import Sampler, online, placement, settle
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]

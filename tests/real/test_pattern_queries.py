@@ -11,7 +11,7 @@ from pymysql.constants import ER
 
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.routing.probes import MYSQL_SAMPLES
-from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.support.servers.mariadb import MISSING, PASSWORD, USER, MariaDB
 
 pytestmark = [
     pytest.mark.real,

@@ -15,9 +15,9 @@ from typing import Self
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
-from tests.support.story import applied, apply, ended, plan, rolled_back
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, apply, ended, plan, rolled_back
+from tests.support.servers.instances import CONFIG, ProxySQL, free_port, needed_binary
 from tests.support.waiting import until
 
 USER = "postgres"

@@ -28,11 +28,17 @@ from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.router import Router, router_of
-from tests.support.mysql_servers import TcpServer
-from tests.support.packets import exactly
-from tests.support.routing_cases import rule, statement
-from tests.support.routing_shapes import Cells
-from tests.support.servers import CONFIG, ProxySQL, binary_version, free_port, needed_binary
+from tests.support.protocol.mysql_servers import TcpServer
+from tests.support.protocol.packets import exactly
+from tests.support.routing.cases import rule, statement
+from tests.support.routing.shapes import Cells
+from tests.support.servers.instances import (
+    CONFIG,
+    ProxySQL,
+    binary_version,
+    free_port,
+    needed_binary,
+)
 
 pytestmark = [
     pytest.mark.real,

@@ -9,14 +9,14 @@ from typing import Self
 import pymysql
 import pytest
 
-from tests.support.cli import Project
+from tests.support.commands.cli import Project
+from tests.support.commands.story import applied, apply, plan
 from tests.support.documentation.pages import blocks
-from tests.support.galera_family import HOSTS
-from tests.support.galera_nodes import GaleraCluster
 from tests.support.paths import ROOT
-from tests.support.placement_samples import Placement, Sampler, online, placement
-from tests.support.servers import ProxySQL
-from tests.support.story import applied, apply, plan
+from tests.support.servers.galera_family import HOSTS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.placement_samples import Placement, Sampler, online, placement
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]

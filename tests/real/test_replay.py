@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from proxyctl.routing.digest import digest
-from tests.support.cli import Project, proxyctl
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import Case, Client
 
 pytestmark = pytest.mark.real
 

@@ -8,10 +8,10 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.rows.desired import Desired
 from tests.real.galera_rig import apply, plan
 from tests.support.build import desired
-from tests.support.galera_family import HOSTS
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement
-from tests.support.servers import ProxySQL
+from tests.support.servers.galera_family import HOSTS
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.placement_samples import Sampler, online, placement
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]

@@ -6,9 +6,9 @@ import pytest
 
 from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
-from tests.support.cli import Project, proxyctl
-from tests.support.layers import in_layers
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.layers import in_layers
 
 pytestmark = pytest.mark.real
 

@@ -2,7 +2,7 @@
 
 PROXYCTL_TEST_ROUTING_PAIRS is the number of queries to random rule sets (10,000 in full),
 PROXYCTL_TEST_ROUTING_SEED chooses them. A case that disagrees is named `seed:number`; once it is
-fixed, record it with `python -m tests.support.routing_recorded seed:number`.
+fixed, record it with `python -m tests.support.routing.recorded seed:number`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from proxyctl.catalog.releases import PCRE2
 from proxyctl.lint.rules.px402_rewrites_quoted_text import _EVEN_QUOTES
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.regex import repeats_a_group
-from tests.support.routing_cases import random_case
-from tests.support.routing_predicted import predict, router_of
-from tests.support.routing_recorded import is_random, observed, read
-from tests.support.routing_rig import EXECUTED, Arrival, Rig
-from tests.support.routing_shapes import Case, Client, Sent, differences
-from tests.support.servers import needed_binary
+from tests.support.routing.cases import random_case
+from tests.support.routing.predicted import predict, router_of
+from tests.support.routing.recorded import is_random, observed, read
+from tests.support.routing.rig import EXECUTED, Arrival, Rig
+from tests.support.routing.shapes import Case, Client, Sent, differences
+from tests.support.servers.instances import needed_binary
 
 pytestmark = pytest.mark.real
 

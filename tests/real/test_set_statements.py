@@ -15,11 +15,9 @@ import pymysql
 import pytest
 
 from proxyctl.routing.query import ClientQuery
-from tests.support.routing_predicted import router_of
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client
-from tests.support.servers import needed_binary
-from tests.support.set_forms import (
+from tests.support.routing.predicted import router_of
+from tests.support.routing.rig import Rig
+from tests.support.routing.set_forms import (
     SET_FORMS,
     USE_FORMS,
     WITH_MULTIPLEX,
@@ -28,6 +26,8 @@ from tests.support.set_forms import (
     predicted,
     random_set,
 )
+from tests.support.routing.shapes import Case, Client
+from tests.support.servers.instances import needed_binary
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "another parser reads SET")]
 

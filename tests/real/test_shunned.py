@@ -15,11 +15,11 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.support.cli import Project, proxyctl
-from tests.support.mysql_servers import Answer, AnsweringServer, packets, result
-from tests.support.packets import OK
-from tests.support.servers import Instance, ProxySQL, Record, needed_binary
-from tests.support.story import applied, plan
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, plan
+from tests.support.protocol.mysql_servers import Answer, AnsweringServer, packets, result
+from tests.support.protocol.packets import OK
+from tests.support.servers.instances import Instance, ProxySQL, Record, needed_binary
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

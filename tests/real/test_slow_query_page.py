@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.documentation.pages import Block, blocks
-from tests.support.mariadb_server import MISSING, MariaDB
 from tests.support.paths import ROOT
-from tests.support.servers import ProxySQL, needed_binary
+from tests.support.servers.instances import ProxySQL, needed_binary
+from tests.support.servers.mariadb import MISSING, MariaDB
 
 pytestmark = [
     pytest.mark.real,

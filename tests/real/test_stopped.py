@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import ProxySQL
-from tests.support.story import FILES, ended
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, ended
+from tests.support.servers.instances import ProxySQL
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real

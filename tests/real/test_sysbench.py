@@ -14,9 +14,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Meter, View
-from tests.support.mariadb_server import MISSING, running_sysbench, sysbench, sysbench_rig
 from tests.support.paths import ROOT
-from tests.support.servers import ProxySQL
+from tests.support.servers.instances import ProxySQL
+from tests.support.servers.mariadb import MISSING, running_sysbench, sysbench, sysbench_rig
 
 pytestmark = [
     pytest.mark.real,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from tests.support.mariadb_server import MISSING, MariaDB
-from tests.support.servers import ProxySQL, needed_binary
+from tests.support.servers.instances import ProxySQL, needed_binary
+from tests.support.servers.mariadb import MISSING, MariaDB
 
 pytestmark = pytest.mark.real
 

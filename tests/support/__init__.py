@@ -1,1 +1,1 @@
-"""Support of the tests: servers, clients, builders of rows, recorded answers."""
+"""Helpers that several test folders share, grouped by subject."""

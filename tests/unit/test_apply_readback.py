@@ -24,7 +24,7 @@ from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Layer, Rows
 from proxyctl.rows.sql import inserts
 from tests.support.build import layout, row, rows
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 USERS = layout("mysql_users")
 RULES = layout("mysql_query_rules")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes, backend
 from proxyctl.proxysql.topology import Node
-from tests.support.mysql_servers import (
+from tests.support.protocol.mysql_servers import (
     Answer,
     AnsweringServer,
     error,
     packets,
     result,
 )
-from tests.support.packets import OK
-from tests.support.servers import free_port
+from tests.support.protocol.packets import OK
+from tests.support.servers.instances import free_port
 
 ACCOUNT = Account("monitor", "s3cret-of-monitor")
 DONE = packets([OK])

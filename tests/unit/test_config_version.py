@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
 
 NEW_TABLE = "pgsql_servers_ssl_params: [{hostname: db1}]\n"
 NEW_RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', attributes: {}}]\n"

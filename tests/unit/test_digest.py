@@ -1,6 +1,6 @@
 """Digests compared with a real ProxySQL's, and laws that hold for all queries.
 
-`tests/support/record_digests.py` records the cases.
+`tests/support/digests/recorded.py` records the cases.
 """
 
 import random
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from proxyctl.catalog import REFERENCE
 from proxyctl.catalog.releases import DIGESTS_DROP_LAST_COMMENT
 from proxyctl.routing.digest import Digester, DigestOptions, digest, digest_number
-from tests.support.digest_queries import random_options, random_query
-from tests.support.record_digests import (
+from tests.support.digests.queries import random_options, random_query
+from tests.support.digests.recorded import (
     CASES,
     COMMENTS,
     answer_of,

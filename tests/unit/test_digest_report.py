@@ -13,7 +13,7 @@ from proxyctl.config.starters import templates_folder
 from proxyctl.render.report import report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.report import DigestReport, LoadShare, make_report
-from tests.support.shop_digests import HOSTILE
+from tests.support.digests.shop import HOSTILE
 
 
 def moment(taken_at: int, rows: Sequence[SeenDigest], uptime: int | None = None) -> DigestTable:

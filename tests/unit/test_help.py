@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from proxyctl.cli.app import build, commands_of
-from tests.support.cli import proxyctl
+from tests.support.commands.cli import proxyctl
 
 COMMANDS = sorted(commands_of(build()))
 CHOICES = {

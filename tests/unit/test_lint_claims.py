@@ -14,9 +14,9 @@ from proxyctl.routing.dialect import MYSQL
 from proxyctl.routing.query import ClientQuery
 from tests.support.build import layout, row
 from tests.support.parameters import some
-from tests.support.routing_cases import random_case
-from tests.support.routing_predicted import predict, router_of
-from tests.support.routing_shapes import ADDRESSES, VARIABLES
+from tests.support.routing.cases import random_case
+from tests.support.routing.predicted import predict, router_of
+from tests.support.routing.shapes import ADDRESSES, VARIABLES
 
 PORTS = [6033, 6034, 6035]
 DEAD = ("PX101", "PX104", "PX107", "PX122", "PX124", "PX201", "PX204", "PX208")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from proxyctl.errors import ExitCode
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
 
 TEXT = """version: 1
 mysql_query_rules:

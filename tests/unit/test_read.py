@@ -14,7 +14,7 @@ from proxyctl.instance.read import ask, query_whole, read_rows, read_tables
 from proxyctl.rows.row import Layer
 from proxyctl.rows.sql import Statement
 from tests.support.build import layout
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 USERS = layout("mysql_users")
 SERVERS = layout("mysql_servers")

@@ -13,7 +13,7 @@ from proxyctl.plan.steps import with_images
 from proxyctl.proxysql.topology import Topology
 from proxyctl.render.script import plan_sql
 from tests.support.build import desired, diff, module_plan
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
 CLIENT = shutil.which("mariadb") or shutil.which("mysql")

@@ -25,8 +25,9 @@ from proxyctl.stats.replay.comparison import (
     outcome_of,
 )
 from tests.support.build import layout, rows
-from tests.support.routing_cases import random_case, rule
-from tests.support.routing_shapes import (
+from tests.support.routing.cases import random_case, rule
+from tests.support.routing.set_forms import random_set
+from tests.support.routing.shapes import (
     ADDRESSES,
     FAST,
     RULES,
@@ -36,7 +37,6 @@ from tests.support.routing_shapes import (
     Cells,
     Client,
 )
-from tests.support.set_forms import random_set
 
 PORTS = (6033, 6034)
 CASES = 60

@@ -16,10 +16,10 @@ from proxyctl.routing.result import FastRoutingUse, HostgroupOrigin, Reason
 from proxyctl.routing.tables import Frontend, RoutingVariables, frontends
 from proxyctl.rows.row import Secret
 from tests.support.build import layout, row
-from tests.support.routing_cases import random_case
-from tests.support.routing_predicted import predict, router_of
-from tests.support.routing_recorded import Recorded, read
-from tests.support.routing_shapes import ADDRESSES, differences
+from tests.support.routing.cases import random_case
+from tests.support.routing.predicted import predict, router_of
+from tests.support.routing.recorded import Recorded, read
+from tests.support.routing.shapes import ADDRESSES, differences
 from tests.unit.routed import DIGEST_OF, fast, reasons, router
 
 # What is not known -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from proxyctl.catalog import TABLES, layout_of, parse_version
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import AdminError, Sandbox
-from tests.support.monitor import place
+from tests.support.servers.monitor import place
 
 Opened = Callable[..., Sandbox]
 

@@ -10,9 +10,9 @@ import pytest
 
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import Sandbox
-from tests.support.packets import CAPABILITIES, framed
-from tests.support.raw_client import RawClient, native
-from tests.support.servers import Instance, run
+from tests.support.protocol.packets import CAPABILITIES, framed
+from tests.support.protocol.raw_client import RawClient, native
+from tests.support.servers.instances import Instance, run
 
 
 def test_a_statement_above_16_megabytes_is_refused(sandbox_instance):

@@ -8,7 +8,7 @@ from proxyctl.catalog import Version
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.special import Reply
 from proxyctl.routing.tables import RoutingVariables
-from tests.support.set_forms import (
+from tests.support.routing.set_forms import (
     SET_FORMS,
     USE_FORMS,
     WITH_MULTIPLEX,

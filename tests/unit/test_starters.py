@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.config.starters import starter_names
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
 from tests.support.paths import ROOT
 
 

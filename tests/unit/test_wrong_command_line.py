@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
 
 
 @pytest.mark.parametrize(

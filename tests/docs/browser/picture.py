@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.browser.browsing import launched
-from tests.support.cli import proxyctl
+from tests.support.commands.cli import proxyctl
+from tests.support.digests.shop import shop_snapshots
 from tests.support.paths import ROOT
-from tests.support.shop_digests import shop_snapshots
 
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
 _WIDTH = 1100

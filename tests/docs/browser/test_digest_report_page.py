@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.docs.browser.browsing import chromium, launched
-from tests.support.cli import Project, proxyctl
-from tests.support.shop_digests import HOSTILE, shop_snapshots
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.digests.shop import HOSTILE, shop_snapshots
 
 pytest.importorskip(
     "playwright.sync_api", reason="BROWSER TESTS NOT RUN: the package playwright is missing"

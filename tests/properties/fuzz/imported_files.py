@@ -16,7 +16,7 @@ from proxyctl.errors import ConfigError, ExitCode
 from proxyctl.interchange.cnf_reader import read_cnf
 from proxyctl.interchange.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
 from tests.properties.fuzz.target import Run, Target, files_like
-from tests.support.cli import proxyctl
+from tests.support.commands.cli import proxyctl
 
 
 @contextmanager

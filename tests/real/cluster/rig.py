@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from proxyctl.instance.cluster import travels
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import ProxySQL, binary_version, needed_binary
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.servers.instances import ProxySQL, binary_version, needed_binary
 from tests.support.waiting import until
 
 ACCOUNT = "cluster"

@@ -13,8 +13,8 @@ from tests.real.cluster.rig import (
     keep_apart,
     set_admin,
 )
-from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.servers.instances import ProxySQL
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]

@@ -17,8 +17,8 @@ from tests.real.cluster.rig import (
     set_admin,
     write,
 )
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]

@@ -20,7 +20,7 @@ import pymysql
 import yaml
 
 from proxyctl.catalog import Version, parse_version
-from tests.support.servers import Instance, Reply, run
+from tests.support.servers.instances import Instance, Reply, run
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"

@@ -22,8 +22,8 @@ from tests.real.conformance.cases import (
     recorded_versions,
     run_case,
 )
-from tests.support.reset import Baseline
-from tests.support.servers import NO_BINARY, ProxySQL, binary_version, proxysql_binary
+from tests.support.servers.instances import NO_BINARY, ProxySQL, binary_version, proxysql_binary
+from tests.support.servers.reset import Baseline
 
 Recorded = dict[str, dict[str, list[Outcome]]]
 """The outcomes of every step, by theme and case."""

@@ -18,7 +18,7 @@ from tests.real.conformance.cases import (
     recorded_versions,
     run_case,
 )
-from tests.support.servers import Instance, sandbox_of
+from tests.support.servers.instances import Instance, sandbox_of
 
 CASES = load_cases()
 

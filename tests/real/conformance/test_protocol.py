@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tests.support.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed
-from tests.support.raw_client import NATIVE, SHA2, Proof, RawClient, clear, native, sha2
-from tests.support.servers import Instance
+from tests.support.protocol.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed
+from tests.support.protocol.raw_client import NATIVE, SHA2, Proof, RawClient, clear, native, sha2
+from tests.support.servers.instances import Instance
 
 OK = b"\0\0\0\x02\x02\0\0"
 EOF = b"\xfe\0\0\x02\x02"

@@ -6,7 +6,7 @@ import pymysql
 import pytest
 
 from tests.real.conformance.random_statements import layouts, statements
-from tests.support.servers import Instance, sandbox_of
+from tests.support.servers.instances import Instance, sandbox_of
 
 SEEDS = range(40)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.support.servers import Instance, ProxySQL
+from tests.support.servers.instances import Instance, ProxySQL
 
 
 @pytest.fixture(params=["sandbox", pytest.param("real", marks=pytest.mark.real)])

@@ -12,7 +12,7 @@ from tests.real.containers.galera import GaleraCluster, wait_until
 from tests.real.containers.images import ARE_NAMED, what_is_missing
 from tests.real.containers.proxysql import ProxySQLContainer
 from tests.real.containers.traffic import prepare
-from tests.support.cli import Project
+from tests.support.commands.cli import Project
 from tests.support.paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "pxc-read-write-split" / "proxyctl.yaml"

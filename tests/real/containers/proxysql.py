@@ -9,7 +9,7 @@ from testcontainers.core.network import Network
 
 from tests.real.containers.galera import Published, wait_until
 from tests.real.containers.images import PROXYSQL
-from tests.support.servers import REMOTE_ADMIN, Instance
+from tests.support.servers.instances import REMOTE_ADMIN, Instance
 
 _ADMIN, _TRAFFIC = 6032, 6033
 _CONFIG = b"""\

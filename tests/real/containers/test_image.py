@@ -12,7 +12,7 @@ from testcontainers.core.network import Network
 from tests.real.containers.images import PYTHON
 from tests.real.containers.proxysql import ProxySQLContainer
 from tests.support.paths import ROOT
-from tests.support.servers import REMOTE_ADMIN
+from tests.support.servers.instances import REMOTE_ADMIN
 
 IMAGE = "proxyctl-test/proxyctl"
 

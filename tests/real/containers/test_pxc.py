@@ -18,8 +18,8 @@ from tests.real.containers.conftest import HOSTS
 from tests.real.containers.galera import GaleraCluster, wait_until
 from tests.real.containers.proxysql import ProxySQLContainer
 from tests.real.containers.traffic import Traffic, ask, written_on
-from tests.support.cli import Project, proxyctl
-from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.placement_samples import Sampler, online, placement, settle
 
 WRITER, *READERS = HOSTS
 """The example gives the first node the most weight."""

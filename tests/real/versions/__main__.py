@@ -26,7 +26,7 @@ import proxyctl
 from proxyctl.catalog import Version, known_version
 from proxyctl.catalog.releases import NEWEST_KNOWN
 from tests.real.versions.image import unpacked
-from tests.support.servers import binary_version
+from tests.support.servers.instances import binary_version
 
 PAIRS = 2_000
 SUBJECTS = {

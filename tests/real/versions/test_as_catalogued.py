@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Set
 
 import pytest
 
-from tests.support.servers import Instance, ProxySQL, sandbox_of
+from tests.support.servers.instances import Instance, ProxySQL, sandbox_of
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]
 

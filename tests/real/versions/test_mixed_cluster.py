@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.real.cluster.rig import fleet_of, join
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL, needed_binary, other_binary
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.servers.instances import ProxySQL, needed_binary, other_binary
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, plan
 from tests.support.every_table import whole_files
-from tests.support.servers import ProxySQL, binary_version, needed_binary, other_binary
-from tests.support.story import applied, plan
+from tests.support.servers.instances import ProxySQL, binary_version, needed_binary, other_binary
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]
 

@@ -9,10 +9,10 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import Project, proxyctl
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import applied, plan
 from tests.support.every_table import changing_versions, tables_of, whole_files
-from tests.support.servers import Instance, ProxySQL, needed_binary, sandbox_of
-from tests.support.story import applied, plan
+from tests.support.servers.instances import Instance, ProxySQL, needed_binary, sandbox_of
 
 pytestmark = pytest.mark.sweep
 

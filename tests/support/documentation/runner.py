@@ -17,7 +17,7 @@ from types import MappingProxyType
 from proxyctl.sandbox import Sandbox
 from tests.support.documentation.pages import NO_SANDBOX, Block, Command, blocks_to_run, page_id
 from tests.support.paths import ROOT
-from tests.support.servers import Instance, ProxySQL, free_port
+from tests.support.servers.instances import Instance, ProxySQL, free_port
 
 _BASH = shutil.which("bash") or "bash"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.cli import SECRETS, Outcome, proxyctl
+from tests.support.commands.cli import SECRETS, Outcome, proxyctl
 
 FILES = """\
 version: 1

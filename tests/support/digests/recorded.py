@@ -25,7 +25,7 @@ from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.stats.read import as_usual
 from tests.support.paths import UNIT_DATA
-from tests.support.servers import ProxySQL
+from tests.support.servers.instances import ProxySQL
 
 CASES = UNIT_DATA / "digest_cases.jsonl"
 COMMENTS = UNIT_DATA / "digest_comments.jsonl"

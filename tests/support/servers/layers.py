@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl import catalog
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 RUNTIME, MEMORY, DISK = "main.runtime_", "main.", "disk."
 LAYERS = {"RUNTIME": RUNTIME, "MEMORY": MEMORY, "DISK": DISK}

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Self
 
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 from tests.support.waiting import until
 
 Placement = dict[int, set[tuple[str, str]]]

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Self
 
-from tests.support.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed, read_packet
+from tests.support.protocol.packets import CAPABILITIES, PLUGIN_AUTH, Packet, framed, read_packet
 
 NATIVE, SHA2, CLEAR = "mysql_native_password", "caching_sha2_password", "mysql_clear_password"
 

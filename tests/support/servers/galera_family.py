@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.support.galera_nodes import GaleraCluster
-from tests.support.monitor import place
-from tests.support.placement_samples import online, placement, settle
-from tests.support.servers import Instance, ProxySQL, Record, free_port, needed_binary
+from tests.support.servers.galera_nodes import GaleraCluster
+from tests.support.servers.instances import Instance, ProxySQL, Record, free_port, needed_binary
+from tests.support.servers.monitor import place
+from tests.support.servers.placement_samples import online, placement, settle
 
 HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
 CHECK_MS = 2000

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from proxyctl.cli.app import run
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 SECRETS = {"APP_PASSWORD": "s3cret-of-app", "OTHER_PASSWORD": "s3cret-of-other"}
 """What files may name with {env: ...}."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import SeenDigest
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 TABLE = "stats_mysql_query_digest"
 

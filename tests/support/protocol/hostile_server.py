@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from tests.support.mysql_servers import result
-from tests.support.packets import CAPABILITIES, OK, SALT, framed, greeting, read_packet
+from tests.support.protocol.mysql_servers import result
+from tests.support.protocol.packets import CAPABILITIES, OK, SALT, framed, greeting, read_packet
 
 PLAIN, TLS, SOCKET = "plain", "TLS", "Unix socket"
 TRANSPORTS = (PLAIN, TLS, SOCKET)

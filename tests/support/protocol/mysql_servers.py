@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Self
 
-from tests.support.packets import OK, SALT, framed, greeting, read_packet
-from tests.support.raw_client import native
+from tests.support.protocol.packets import OK, SALT, framed, greeting, read_packet
+from tests.support.protocol.raw_client import native
 
 _COM_QUIT, _COM_QUERY = 1, 3
 _EOF = b"\xfe\0\0\x02\0"

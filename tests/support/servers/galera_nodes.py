@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
 
-from tests.support.mysql_servers import Answer, AnsweringServer, packets, result
-from tests.support.packets import OK
+from tests.support.protocol.mysql_servers import Answer, AnsweringServer, packets, result
+from tests.support.protocol.packets import OK
 
 
 @dataclass

@@ -6,8 +6,8 @@ import re
 import time
 from collections.abc import Callable
 
-from tests.support.faulty_proxy import Exchange, ok_packet
-from tests.support.packets import error_packet
+from tests.support.protocol.faulty_proxy import Exchange, ok_packet
+from tests.support.protocol.packets import error_packet
 
 DELAY_S = 0.05
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from proxyctl.cli.app import run
 from proxyctl.instance import lock
 from proxyctl.instance.connect import Login
-from tests.support.cli import SECRETS, Outcome, without_settings
-from tests.support.servers import ADMIN
+from tests.support.commands.cli import SECRETS, Outcome, without_settings
+from tests.support.servers.instances import ADMIN
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
+_CONTEXT.set_forkserver_preload(["tests.support.commands.preloaded"])
 
 
 def login(port: int, folder: Path) -> dict[str, str]:

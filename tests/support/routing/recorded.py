@@ -1,7 +1,7 @@
 """Cases for the evaluator with the answers of a real ProxySQL, one JSON object per line.
 
-    python -m tests.support.routing_recorded        record again, on the proxysql of PATH
-    python -m tests.support.routing_recorded 7:12   record this case only, or add it
+    python -m tests.support.routing.recorded        record again, on the proxysql of PATH
+    python -m tests.support.routing.recorded 7:12   record this case only, or add it
 
 A name is the behaviour of ProxySQL that a case shows, or `seed:number` for a random case. To add a
 case, write a line with `name`, `rules` and `queries` (user, schema, client address, number of the
@@ -22,11 +22,11 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.support.paths import UNIT_DATA
-from tests.support.routing_cases import random_case
-from tests.support.routing_predicted import predict
-from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client, Digested, Observed, Seen, Sent
-from tests.support.servers import proxysql_binary
+from tests.support.routing.cases import random_case
+from tests.support.routing.predicted import predict
+from tests.support.routing.rig import Rig
+from tests.support.routing.shapes import Case, Client, Digested, Observed, Seen, Sent
+from tests.support.servers.instances import proxysql_binary
 
 FILE = UNIT_DATA / "routing_cases.jsonl"
 

@@ -14,7 +14,7 @@ from proxyctl.routing.router import Router
 from proxyctl.routing.special import Stage
 from proxyctl.routing.tables import FastRouting, RoutingVariables, frontends
 from tests.support.build import layout, row
-from tests.support.routing_shapes import (
+from tests.support.routing.shapes import (
     ADDRESSES,
     FAST,
     HOSTGROUPS,

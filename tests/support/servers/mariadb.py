@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from tests.support.servers import ProxySQL, free_port, needed_binary
+from tests.support.servers.instances import ProxySQL, free_port, needed_binary
 
 USER = PASSWORD = "sb"
 _GRANT = (

@@ -9,7 +9,7 @@ from random import Random
 from proxyctl.catalog import REFERENCE, Value, Version
 from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS, FIRST_COMMENT_BITS
 from proxyctl.routing.digest import DigestOptions, digest
-from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
+from tests.support.routing.shapes import ADDRESSES, Case, Cells, Client, Sent
 
 TABLES = ("orders", "customers", "order_items", "sbtest1", "sbtest10", "`sbtest2`", "shop.orders")
 TABLES += ("audit_log", "crm.`größe`", "t1", "T1")

@@ -24,9 +24,9 @@ from proxyctl.interchange.sql import write_script
 from proxyctl.routing.special import before_rules
 from proxyctl.stats.read import as_usual
 from tests.support.build import layout, row
-from tests.support.mysql_servers import TcpServer
-from tests.support.packets import OK, framed, greeting, read_packet
-from tests.support.routing_shapes import (
+from tests.support.protocol.mysql_servers import TcpServer
+from tests.support.protocol.packets import OK, framed, greeting, read_packet
+from tests.support.routing.shapes import (
     ADDRESSES,
     FAST,
     HOSTGROUPS,
@@ -40,7 +40,7 @@ from tests.support.routing_shapes import (
     Observed,
     Seen,
 )
-from tests.support.servers import ProxySQL, free_port
+from tests.support.servers.instances import ProxySQL, free_port
 
 _CAPABILITIES = 0x000F_A68D  # protocol 4.1, secure connection, plugin auth, transactions; no TLS
 _COM_QUIT, _COM_QUERY, _COM_STMT_PREPARE, _COM_STMT_EXECUTE, _COM_STMT_CLOSE = 1, 3, 22, 23, 25

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proxyctl.catalog import ADMIN_MODULES
-from tests.support.servers import Instance
+from tests.support.servers.instances import Instance
 
 _LAYERS = ("main.", "disk.", "main.runtime_")
 _VARIABLE_MODULES = {"mysql-": "MYSQL", "pgsql-": "PGSQL", "admin-": "ADMIN"}

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import SECRETS, proxyctl, without_settings
+from tests.support.commands.cli import SECRETS, proxyctl, without_settings
 from tests.support.every_module import AFTER, BEFORE
 
 

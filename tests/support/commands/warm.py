@@ -59,7 +59,7 @@ class Warm:
 
     def __enter__(self) -> Self:
         self._client.write_text(CLIENT, encoding="utf-8")
-        command = [sys.executable, "-m", "tests.support.warm", str(self._socket)]
+        command = [sys.executable, "-m", "tests.support.commands.warm", str(self._socket)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         while not self._socket.exists():
             if self._process.poll() is not None:
@@ -99,7 +99,7 @@ def _import_everything() -> None:
         if not name.endswith(("__main__", "__init__")):
             with suppress(ImportError):
                 __import__(name)
-    __import__("tests.support.preloaded")
+    __import__("tests.support.commands.preloaded")
 
 
 def _one(connection: socket.socket) -> None:

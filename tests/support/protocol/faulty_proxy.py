@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tests.support.mysql_servers import TcpServer
-from tests.support.packets import exactly, framed
+from tests.support.protocol.mysql_servers import TcpServer
+from tests.support.protocol.packets import exactly, framed
 
 QUERY = 3
 _OK, _EOF, _ERROR = b"\x00", b"\xfe", b"\xff"

@@ -1,0 +1,1 @@
+"""Queries and their digests: random, recorded from a real ProxySQL, or invented."""

@@ -1,0 +1,1 @@
+"""Rules and queries, with the routes of a real ProxySQL and of the evaluator."""

@@ -1,0 +1,1 @@
+"""Sandboxes and real servers: ProxySQL, MariaDB, Galera nodes and their monitor."""
