@@ -10,9 +10,9 @@ import pytest
 
 from proxyctl.config.files import ConfigFiles, Sources
 from proxyctl.fleet.targets import resolved
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
-from tests.support.story import ended
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.commands.story import ended
+from tests.support.servers.instances import Instance
 
 FILES = """
 instances:
