@@ -23,7 +23,13 @@ PUT_BACK = 1
 is put back."""
 
 
-@pytest.fixture(scope="module", params=[SANDBOX, pytest.param(REAL, marks=pytest.mark.real)])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(SANDBOX, marks=pytest.mark.sweep),
+        pytest.param(REAL, marks=pytest.mark.real),
+    ],
+)
 def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
     if request.param == REAL and proxysql_binary() is None:
         pytest.skip(NO_BINARY)

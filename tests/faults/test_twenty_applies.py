@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands.forked import Forked, login
 from tests.support.protocol.faulty_proxy import FaultyProxy
 from tests.support.servers.instances import Instance
@@ -75,6 +77,7 @@ def changes(proxy: FaultyProxy) -> list[int]:
     ]
 
 
+@pytest.mark.sweep
 def test_twenty_applies_at_once(instance: Instance, tmp_path: Path) -> None:
     with (
         FaultyProxy(instance.host, instance.port) as proxy,

@@ -146,6 +146,7 @@ def test_a_command_that_is_cut_off_says_what_became_of_the_node(
         assert proxyctl("nodes", command, "db2").code == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("command", "second"), crossed(["drain", "restore"], ["the same", "apply"])
 )
