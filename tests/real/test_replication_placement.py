@@ -56,7 +56,7 @@ def test_an_old_master_that_a_failover_removed_enters_as_a_reader(
     with Sampler(proxysql.instance) as sampler:
         apply(proxysql, files(cluster))
         if not is_read_only:
-            until(lambda: online(placement(proxysql.instance)[10]) == {OLD, NEW})
+            until(lambda: any(online(one[10]) == {OLD, NEW} for one in sampler.samples))
         else:
             wait_for_checks(proxysql, OLD)
             assert online(placement(proxysql.instance)[30]) == {OLD, NEW}
