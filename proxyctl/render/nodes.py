@@ -83,7 +83,7 @@ def _each(view: NodeView, column: str) -> str:
     return "/".join(dict.fromkeys(str(getattr(row.server, column)) for row in rows))
 
 
-def _places_text(rows: Sequence[NodeRow]) -> str:
+def places_text(rows: Sequence[NodeRow]) -> str:
     """Return a node's hostgroups by status: `ONLINE 20 30, SHUNNED 10`."""
     by_status: dict[str, list[str]] = {}
     for server in (row.server for row in rows):
@@ -98,7 +98,7 @@ def _report_text(view: NodeView) -> str:
 
 _COLUMNS: tuple[TableColumn[NodeView], ...] = (
     TableColumn("node", lambda view: _name(view.node), is_number=False),
-    TableColumn("RUNTIME", lambda view: _places_text(view.runtime) or "not there", is_number=False),
+    TableColumn("RUNTIME", lambda view: places_text(view.runtime) or "not there", is_number=False),
     TableColumn("weight", lambda view: _each(view, "weight")),
     TableColumn("limit", lambda view: _each(view, "max_connections")),
     TableColumn("used", lambda view: str(view.connections.used)),

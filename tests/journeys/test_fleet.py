@@ -64,6 +64,28 @@ def test_each_instance_is_exported_to_a_file(offline: Project, ports: list[int])
     ended(proxyctl("export", "--all", "-o", "other"), 64, "too much alike")
 
 
+def test_where_each_instance_has_each_node(offline: Project, ports: list[int]) -> None:
+    offline.write(SERVERS + listed(ports, "{name: down, host: 127.0.0.1, port: 1}"))
+    for name in ("px1", "px2", "px3"):
+        applied("--instance", name)
+    agreed = proxyctl("nodes", "list", "--all")
+    assert agreed.code == 1
+    assert agreed.out.splitlines()[0].split() == ["node", "px1,", "px2,", "px3"]
+    assert agreed.out.endswith("Fleet of 4 instances: all agree, 1 not read: down.\n")
+    Instance("127.0.0.1", ports[1]).execute(
+        "UPDATE mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db1'",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    )
+    found = proxyctl("nodes", "list", "--all")
+    assert found.out.splitlines()[0].split() == ["node", "px1,", "px3", "px2"]
+    assert "OFFLINE_SOFT 10" in found.out
+    assert "they differ in db1:3306, 1 not read: down." in found.out
+    document = proxyctl("nodes", "list", "--all", "--format", "json").json
+    assert document["differing"] == ["db1:3306"]
+    assert [report["name"] for report in document["instances"]] == ["px1", "px2", "px3"]
+    assert [failed["name"] for failed in document["failed"]] == ["down"]
+
+
 def test_a_snapshot_of_each_instance(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports, "{name: down, host: 127.0.0.1, port: 1}"))
     found = proxyctl("snapshot", "--all")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +15,22 @@ from proxyctl.cli.commands.apply import reporter
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
-from proxyctl.cli.options import BackendOptions, FormatOption, LockTimeoutOption
-from proxyctl.cli.output import check_new, columns, emit, is_terminal, say, style, write, write_file
+from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, LockTimeoutOption
+from proxyctl.cli.output import (
+    check_new,
+    columns,
+    emit,
+    is_terminal,
+    progress,
+    say,
+    style,
+    write,
+    write_file,
+)
 from proxyctl.errors import ExitCode, InterruptedApplyError, counted
 
 if TYPE_CHECKING:
+    from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
     from proxyctl.render.nodes import ShownInstance
 
@@ -41,14 +52,20 @@ def _instance_of(client: AdminClient) -> ShownInstance:
 def list_nodes(
     selection: SelectionOptions,
     servers: BackendOptions,
-    no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
+    fleet: FleetOptions,
+    no_ask: bool = flag("--no-ask", "Do not connect to the nodes, as with --all."),
     format: FormatOption = "text",
 ) -> int:
-    """Show each server as configured, at RUNTIME, and as the server itself reports."""
+    """Show each server as configured, at RUNTIME, and as the server itself reports.
+
+    With --all: where each instance has each server at RUNTIME.
+    """
     from proxyctl.instance.backend import ask_nodes, monitor_account
     from proxyctl.nodes.list import read_nodes, with_answers
     from proxyctl.render.nodes import NODES, nodes_text
 
+    if fleet.is_for_all():
+        return _list_all(selection.targets(fleet, files_are_optional=True), fleet, format)
     with selection.connect() as client:
         report = replace(read_nodes(client), hostgroup_names=selection.hostgroup_names())
         if not no_ask:
@@ -62,6 +79,28 @@ def list_nodes(
         json=lambda: NODES.document(report),
     )
     return ExitCode.DONE
+
+
+def _list_all(targets: Sequence[Target], options: FleetOptions, format: str) -> int:
+    """Show where each instance has each server; name the instances that cannot be read."""
+    from proxyctl.fleet.targets import at_all
+    from proxyctl.nodes.fleet import NodesOfFleet
+    from proxyctl.nodes.list import read_nodes
+    from proxyctl.nodes.model import NodeReport
+    from proxyctl.render.nodes_fleet import NODES_OF_FLEET, nodes_of_fleet_text
+
+    def work(target: Target) -> NodeReport:
+        with target.connect() as client:
+            return replace(read_nodes(client), hostgroup_names=target.files.hostgroup_names())
+
+    with progress("reading nodes", len(targets)) as advance:
+        fleet = NodesOfFleet(*at_all(targets, work, workers=options.parallel, done=advance))
+    emit(
+        format,
+        text=lambda: nodes_of_fleet_text(fleet, style()),
+        json=lambda: NODES_OF_FLEET.document(fleet),
+    )
+    return fleet.exit_code
 
 
 def drain(

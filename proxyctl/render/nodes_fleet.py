@@ -1,0 +1,67 @@
+"""The nodes of many instances as text and JSON: a line per node, a column per view of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.nodes.fleet import NodesOfFleet
+from proxyctl.proxysql.topology import Node, node_text
+from proxyctl.render.encode import Shape
+from proxyctl.render.fleet import FAILED, counts_line, failures
+from proxyctl.render.nodes import NODES, places_text
+from proxyctl.render.style import PLAIN, Style, listed_names
+from proxyctl.render.table import TableColumn, aligned
+from proxyctl.text import printable
+
+
+def nodes_of_fleet_text(fleet: NodesOfFleet, style: Style = PLAIN) -> str:
+    """Return where each instance has each node at RUNTIME; instances that agree share a column."""
+    lines: list[str] = []
+    if fleet.nodes:
+        columns = [
+            TableColumn[Node]("node", lambda node: printable(node_text(node)), is_number=False),
+            *(_column(fleet, positions) for positions in fleet.alike),
+        ]
+        head, *rows = aligned(columns, fleet.nodes)
+        differing = {*fleet.differing}
+        lines.append(style("dim", head.rstrip()))
+        for node, row in zip(fleet.nodes, rows, strict=True):
+            text = row.rstrip()
+            lines.append(style("change", text) if node in differing else text)
+        lines.append("")
+    lines += failures(fleet.failed, style)
+    lines.append(counts_line(len(fleet.reports), [*_parts(fleet)], fleet.failed))
+    return "\n".join(lines) + "\n"
+
+
+def _column(fleet: NodesOfFleet, positions: list[int]) -> TableColumn[Node]:
+    placements = fleet.placements[positions[0]]
+    title = listed_names([fleet.reports[position].name for position in positions])
+
+    def text(node: Node) -> str:
+        return (
+            places_text(placements[node]) or "not there" if node in placements else "not configured"
+        )
+
+    return TableColumn(title, text, is_number=False)
+
+
+def _parts(fleet: NodesOfFleet) -> Iterator[str]:
+    if not fleet.reports:
+        return
+    if not fleet.nodes:
+        yield "no servers"
+    elif fleet.differing:
+        names = listed_names([node_text(node) for node in fleet.differing])
+        yield f"they differ in {names}"
+    else:
+        yield "all agree"
+
+
+NODES_OF_FLEET: Shape[NodesOfFleet] = Shape(
+    "nodes list of a fleet",
+    "instances failed differing",
+    instances=lambda fleet: NODES.each(fleet.reports),
+    failed=lambda fleet: FAILED.each(fleet.failed),
+    differing=lambda fleet: [node_text(node) for node in fleet.differing],
+)
