@@ -30,8 +30,9 @@ def comment(plan, **more):
 
 
 def fleet_of(plan, count):
-    """A fleet of instances with equal but separate plans."""
-    return Fleet([Planned.of(replace(plan)) for _ in range(count)])
+    """A fleet of instances with the same changes; each has a warning of its own."""
+    plans = (replace(plan, warnings=[*plan.warnings, f"of {n}"]) for n in range(count))
+    return Fleet([Planned.of(one) for one in plans])
 
 
 def counted(text, noun="row"):
