@@ -79,6 +79,7 @@ class Selection:
             return cls(files, login)
         by_name = {listed.name: listed for listed in resolved(files.instances())}
         if instance not in by_name:
+            files.raise_if_misread()  # it may be in the part that cannot be read
             names = f"instances: {', '.join(by_name)}" if by_name else "the files list none"
             raise UsageError(f"{instance}: no such instance in the files", fix=names)
         chosen = by_name[instance]
@@ -86,15 +87,21 @@ class Selection:
 
     @classmethod
     def all_of(cls, *paths: str, variables: Mapping[str, object] | None = None) -> list[Selection]:
-        """Return the files with each of their instances. Raises: ConfigError, InstanceError."""
+        """Return the files with each of their instances.
+
+        Raises: UsageError if there is none; ConfigError, InstanceError.
+        """
         from proxyctl.config.files import ConfigFiles, Sources
+        from proxyctl.config.sections.instances import refuse_duplicate_addresses
         from proxyctl.fleet.targets import resolved
 
         files = ConfigFiles(Sources(paths, variables or {}))
-        return [
-            cls(files.with_vars(instance.vars), login_of(instance))
-            for instance in resolved(files.instances())
-        ]
+        instances = resolved(files.instances())
+        if not instances:
+            files.raise_if_misread()
+            raise UsageError("the files list no instances", fix="list them under `instances`")
+        refuse_duplicate_addresses(instances)
+        return [cls(files.with_vars(one.vars), login_of(one)) for one in instances]
 
     @property
     def target(self) -> Target:

@@ -135,7 +135,8 @@ class TableLayers:
         for layer, text in answers.items():
             same = next((other for other in texts if texts[other] == text), None)
             rows[layer] = parse_rows(layout, text) if same is None else rows[same]
-            if same is None and rows[layer] == desired:
+            # Variables are few, and a LOAD takes them in the order of MEMORY.
+            if same is None and layout.table.prefix is None and rows[layer] == desired:
                 rows[layer] = cast("Rows", desired)
             texts[layer] = text if same is None else texts[same]
         return cls(layout, rows, texts)

@@ -169,7 +169,10 @@ def _export_all(
     folder = new_folder(Path(out))
     paths = {target.name: folder / f"{file_name(target.name)}.{format}" for target in targets}
     if len({*paths.values()}) < len(paths):
-        raise UsageError("two instances would get the same file: their names are too much alike")
+        raise UsageError(
+            "two instances would get the same file: their names are too much alike",
+            fix="rename one of them in the section `instances`",
+        )
 
     def work(target: Target) -> tuple[Path, WrittenFile]:
         with target.connect() as client:
