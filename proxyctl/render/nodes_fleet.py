@@ -39,9 +39,7 @@ def _column(fleet: NodesOfFleet, positions: list[int]) -> TableColumn[Node]:
     title = listed_names([fleet.reports[position].name for position in positions])
 
     def text(node: Node) -> str:
-        return (
-            places_text(placements[node]) or "not there" if node in placements else "not configured"
-        )
+        return places_text(placements.get(node, ())) or "not there"
 
     return TableColumn(title, text, is_number=False)
 

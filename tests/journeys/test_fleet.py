@@ -80,6 +80,7 @@ def test_where_each_instance_has_each_node(offline: Project, ports: list[int]) -
     assert found.out.splitlines()[0].split() == ["node", "px1,", "px3", "px2"]
     assert "OFFLINE_SOFT 10" in found.out
     assert "they differ in db1:3306, 1 not read: down." in found.out
+    ended(proxyctl("nodes", "list", "--all", "--backend-unverified"), 64, "asks no nodes")
     document = proxyctl("nodes", "list", "--all", "--format", "json").json
     assert document["differing"] == ["db1:3306"]
     assert [report["name"] for report in document["instances"]] == ["px1", "px2", "px3"]

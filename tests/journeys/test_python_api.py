@@ -98,6 +98,18 @@ def test_all_instances_of_the_files(files: Project, instance: Instance) -> None:
     assert api.plan(selection).name == "prod"
 
 
+def test_no_instance_is_no_empty_list(files: Project) -> None:
+    """A loop over nothing would look like a rollout that went well."""
+    files.write("mysql_servers: []\n")
+    with pytest.raises(UsageError, match="list no instances"):
+        api.Selection.all_of("proxyctl.yaml")
+    files.write("instances: [\n")
+    with pytest.raises(ConfigError):
+        api.Selection.all_of("proxyctl.yaml")
+    with pytest.raises(ConfigError):
+        api.Selection.of("proxyctl.yaml", instance="prod")
+
+
 def test_mistakes_in_files(files: Project) -> None:
     with pytest.raises(UsageError, match="no such instance in the files") as unknown:
         api.Selection.of("proxyctl.yaml", instance="prdo")

@@ -27,7 +27,7 @@ from proxyctl.cli.output import (
     write,
     write_file,
 )
-from proxyctl.errors import ExitCode, InterruptedApplyError, counted
+from proxyctl.errors import ExitCode, InterruptedApplyError, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.fleet.targets import Target
@@ -65,6 +65,8 @@ def list_nodes(
     from proxyctl.render.nodes import NODES, nodes_text
 
     if fleet.is_for_all():
+        if any(vars(servers).values()):
+            raise UsageError("--all asks no nodes: leave out the options --backend-...")
         return _list_all(selection.targets(fleet, files_are_optional=True), fleet, format)
     with selection.connect() as client:
         report = replace(read_nodes(client), hostgroup_names=selection.hostgroup_names())
