@@ -29,7 +29,7 @@ from proxyctl.routing.explain import ExplainedQuery
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.result import Route
 from proxyctl.rows.row import Layer
-from proxyctl.stats.top import Top, TopOptions, TopRow
+from proxyctl.stats.top.model import Top, TopOptions, TopRow
 
 PAGE = Path(__file__).parent / "reference" / "python.md"
 

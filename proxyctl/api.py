@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a function imports what it needs: all of it takes half a se
     from proxyctl.routing.dialect import Dialect
     from proxyctl.routing.explain import ExplainedQuery, Explainer
     from proxyctl.routing.query import ClientQuery
-    from proxyctl.stats.top import Top, TopOptions
+    from proxyctl.stats.top.model import Top, TopOptions
 
 RowFormat = Literal["yaml", "sql", "cnf"]
 SecretForm = Literal["hash", "omit", "clear"]
@@ -356,9 +356,10 @@ def digests(
     """Return the digests of the instance that cost most. Sends only SELECTs.
 
     `has_rules`: also say which rule at RUNTIME catches each digest; `options` then group by
-    `stats.top.RULE_GROUPS`.
+    `stats.top.model.RULE_GROUPS`.
     """
-    from proxyctl.stats.top import TopOptions, read_top, with_rules
+    from proxyctl.stats.top.model import TopOptions
+    from proxyctl.stats.top.read import read_top, with_rules
 
     with selection.connect() as client:
         ranking = read_top(client, options or TopOptions())

@@ -19,7 +19,7 @@ from proxyctl.render.style import (
 )
 from proxyctl.render.table import TableColumn, aligned
 from proxyctl.stats.diff import Diff, DigestDifference, DigestTrend, Side
-from proxyctl.stats.model import DigestTable, Group, Load
+from proxyctl.stats.model import TABLE_GROUPS, DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
@@ -191,8 +191,8 @@ SIDE: Shape[DigestTable] = Shape(
 )
 ENTRY: Shape[DigestDifference] = Shape(
     "compared digest",
-    f"{' '.join(Group)} digest_text verdict moved before after",
-    **{group.value: lambda _: ABSENT for group in Group},
+    f"{' '.join(TABLE_GROUPS)} digest_text verdict moved before after",
+    **{group.value: lambda _: ABSENT for group in TABLE_GROUPS},
     digest_text=lambda _: ABSENT,
     moved=lambda one: one.is_moved,
 )

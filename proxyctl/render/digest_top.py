@@ -5,25 +5,27 @@ The other formats have one line or object per digest; CSV and JSON have the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
+from proxyctl.render.fleet import FAILED
 from proxyctl.render.replay import OUTCOME, outcomes_text
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
     Style,
-    instance_text,
+    listed_names,
     seen_hostgroup,
     shown,
     wrapped,
 )
 from proxyctl.render.table import TableColumn, aligned, csv_text, inline, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
-from proxyctl.stats.top import Top, TopRow
+from proxyctl.stats.top.fleet import TopOfFleet
+from proxyctl.stats.top.model import CountedInstance, Ranking, Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
 
 _INDENT = 4
@@ -54,10 +56,18 @@ _COLUMNS: tuple[TableColumn[Ranked], ...] = (
 
 
 def digest_top_text(
-    top: Top, style: Style = PLAIN, *, width: int = WIDTH, has_whole_texts: bool = False
+    top: Ranking,
+    heading: str,
+    style: Style = PLAIN,
+    *,
+    width: int = WIDTH,
+    has_whole_texts: bool = False,
 ) -> str:
-    """Render the list in lines of `width`. `has_whole_texts`: do not shorten texts."""
-    lines = [style("bold", instance_text(top))]
+    """Render the list in lines of `width`, under a heading that says where digests were counted.
+
+    `has_whole_texts`: do not shorten texts.
+    """
+    lines = [style("bold", heading)]
     lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
     if not top.total.entries:
         return "\n".join([*lines, EMPTY]) + "\n"
@@ -65,10 +75,10 @@ def digest_top_text(
         lines += wrapped(text, width)
     if not top.rows:
         return "\n".join([*lines, "", NOTHING_LEFT]) + "\n"
-    head, *figures = aligned(_COLUMNS, enumerate(top.rows, 1))
+    head, *figures = aligned([*_columns(top)], enumerate(top.rows, 1))
     lines += ["", style("dim", head)]
     for row, line in zip(top.rows, figures, strict=True):
-        label = "  ".join(group_texts(row.group, top.hostgroup_names))
+        label = "  ".join(_labels(row, top))
         lines += _figures_and_label(line, label, width)
         if row.digest_text is not None:
             limit = None if has_whole_texts else width - _INDENT
@@ -82,7 +92,27 @@ def digest_top_text(
     return "\n".join(lines) + "\n"
 
 
-def _summary(top: Top) -> str:
+def instances_text(instances: Sequence[CountedInstance]) -> str:
+    """Return the heading of a list over many instances: `3 instances: px1, px2, px3`."""
+    names = listed_names([one.name for one in instances])
+    return f"{counted(len(instances), 'instance')}: {names}"
+
+
+def _columns(top: Ranking) -> Iterator[TableColumn[Ranked]]:
+    """Yield the columns of figures; of many instances also how many counted the group."""
+    yield from _COLUMNS
+    if top.instances and Group.INSTANCE not in top.options.groups:
+        yield TableColumn("instances", lambda one: str(len(one[1].instances)))
+
+
+def _labels(row: TopRow, top: Ranking) -> Iterator[str]:
+    """Yield the group, and the instances that counted it unless all did."""
+    yield from group_texts(row.group, top.hostgroup_names)
+    if len(row.instances) < len(top.instances) and Group.INSTANCE not in row.group:
+        yield f"on {listed_names(row.instances)}"
+
+
+def _summary(top: Ranking) -> str:
     """Return the load of the whole table, and of the part that passes the filters."""
     total, selected = top.total, top.selected
     whole = (
@@ -121,17 +151,17 @@ def _figures_and_label(figures: str, label: str, width: int) -> list[str]:
 # -- Markdown, CSV and JSON.
 
 
-def digest_top_markdown(top: Top) -> str:
+def digest_top_markdown(top: Ranking, heading: str) -> str:
     """Render the list as Markdown, to paste into a ticket."""
-    lines = [f"**Digests** of {inline(instance_text(top))}", ""]
+    lines = [f"**Digests** of {inline(heading)}", ""]
     lines += [f"Note: {inline(note)}\n" for note in top.notes()]
     if not top.rows:
         return "\n".join([*lines, NOTHING_LEFT if top.total.entries else EMPTY]) + "\n"
 
     def label(ranked: Ranked) -> str:
-        return ", ".join(group_texts(ranked[1].group, top.hostgroup_names))
+        return ", ".join(_labels(ranked[1], top))
 
-    columns = [*_COLUMNS, TableColumn("of", label, is_number=False)]
+    columns = [*_columns(top), TableColumn("of", label, is_number=False)]
     if Group.DIGEST in top.options.groups:
         columns.append(TableColumn("text", _ticket_text, is_number=False))
     if top.rows[0].outcomes is not None:
@@ -153,7 +183,7 @@ _FIGURES = (
 )
 
 
-def digest_top_csv(top: Top) -> str:
+def digest_top_csv(top: Ranking) -> str:
     """Render the list as CSV, with the column names in the first line."""
     names = [*top.options.groups, *_FIGURES.split()]
     if Group.DIGEST in top.options.groups:
@@ -161,6 +191,8 @@ def digest_top_csv(top: Top) -> str:
     columns: list[TableColumn[dict[str, Any]]] = [
         TableColumn(name, str, itemgetter(name)) for name in names
     ]
+    if top.instances:
+        columns.append(TableColumn("instances", str, lambda row: " ".join(row["instances"])))
     return csv_text(columns, ROW.each(top.rows))
 
 
@@ -168,21 +200,34 @@ def _group_of(group: Group) -> Callable[[TopRow], object]:
     return lambda row: row.group.get(group, ABSENT)
 
 
-TOP: Shape[Top] = Shape(
-    "digest top",
-    f"{INSTANCE} taken_at group sort total selected notes digests",
-    group=lambda one: one.options.groups,
-    sort=lambda one: one.options.sort,
+RANKING_KEYS = "group sort total selected notes digests"
+RANKING: dict[str, Callable[[Ranking], object]] = {
+    "group": lambda one: one.options.groups,
+    "sort": lambda one: one.options.sort,
+    "total": lambda one: LOAD.encode(one.total),
+    "selected": lambda one: SELECTED.encode(one.selected, groups=one.groups),
+    "notes": lambda one: one.notes(),
+    "digests": lambda one: ROW.each(one.rows),
+}
+"""The keys that every list has, wherever its digests were counted, and their values."""
+TOP: Shape[Top] = Shape("digest top", f"{INSTANCE} taken_at {RANKING_KEYS}", **RANKING)
+TOP_OF_FLEET: Shape[TopOfFleet] = Shape(
+    "digest top of a fleet",
+    f"instances failed {RANKING_KEYS}",
+    instances=lambda one: COUNTED.each(one.instances),
+    failed=lambda one: FAILED.each(one.failed),
+    **RANKING,
+)
+COUNTED: Shape[CountedInstance] = Shape(
+    "instance of a list of digests",
+    f"{INSTANCE} taken_at total",
     total=lambda one: LOAD.encode(one.total),
-    selected=lambda one: SELECTED.encode(one.selected, groups=one.groups),
-    notes=lambda one: one.notes(),
-    digests=lambda one: ROW.each(one.rows),
 )
 LOAD: Shape[Load] = Shape("load", "entries count_star sum_time")
 SELECTED: Shape[Load] = LOAD.extended("selected load", "groups")
 ROW: Shape[TopRow] = Shape(
     "group of digests",
-    f"{' '.join(Group)} digest_text is_cut {_FIGURES} rules",
+    f"{' '.join(Group)} digest_text is_cut {_FIGURES} instances rules",
     **{group.value: _group_of(group) for group in Group},
     digest_text=lambda one: ABSENT if one.digest_text is None else one.digest_text,
     is_cut=lambda one: ABSENT if one.digest_text is None else one.is_cut,
@@ -190,5 +235,6 @@ ROW: Shape[TopRow] = Shape(
     share=lambda one: round(one.share, 6),
     cumulative_share=lambda one: round(one.cumulative_share, 6),
     time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
+    instances=lambda one: list(one.instances) or ABSENT,
     rules=lambda one: ABSENT if one.outcomes is None else OUTCOME.each(one.outcomes),
 )

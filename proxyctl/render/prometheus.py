@@ -10,7 +10,7 @@ from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
 from proxyctl.stats.model import Group, is_counting
-from proxyctl.stats.top import Top, TopRow
+from proxyctl.stats.top.model import CountedInstance, Ranking, Top, TopRow
 from proxyctl.text import printable
 
 LONGEST_TEXT = 200
@@ -66,22 +66,34 @@ _ROW_METRICS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
 )
 
 
-def digest_top_prometheus(top: Top) -> str:
+_TOTALS: Sequence[tuple[str, str, Callable[[Top | CountedInstance], float]]] = (
+    ("entries", "Entries of stats_mysql_query_digest.", lambda one: one.total.entries),
+    ("queries_total", "Queries of all digests.", lambda one: one.total.count_star),
+    (
+        "query_time_seconds_total",
+        "Time of the queries of all digests.",
+        lambda one: one.total.sum_time / 1e6,
+    ),
+    (
+        "enabled",
+        "Whether mysql-query_digests is true.",
+        lambda one: int(is_counting(one.variables)),
+    ),
+)
+
+
+def digest_top_prometheus(top: Ranking) -> str:
     """Return the list as metrics. Units: seconds, as Prometheus prescribes.
 
-    The series of a digest ends when the digest leaves the list.
+    The series of a digest ends when the digest leaves the list. The figures of one instance have
+    its address as label; those of many have none, and the totals are of each instance.
     """
-    base, total = {"address": top.address}, top.total
+    counted: Sequence[Top | CountedInstance] = [top] if isinstance(top, Top) else top.instances
+    base = {"address": top.address} if isinstance(top, Top) else {}
     rows = [
         ({**base, **{g.value: str(value) for g, value in row.group.items()}}, row)
         for row in top.rows
     ]
-    totals: Sequence[tuple[str, str, float]] = (
-        ("entries", "Entries of stats_mysql_query_digest.", total.entries),
-        ("queries_total", "Queries of all digests.", total.count_star),
-        ("query_time_seconds_total", "Time of the queries of all digests.", total.sum_time / 1e6),
-        ("enabled", "Whether mysql-query_digests is true.", int(is_counting(top.variables))),
-    )
     return exposition(
         [
             *(
@@ -90,16 +102,20 @@ def digest_top_prometheus(top: Top) -> str:
                 )
                 for name, text, value in _ROW_METRICS
             ),
-            Metric("proxyctl_digest_info", "The text of a digest.", _texts(top)),
+            Metric("proxyctl_digest_info", "The text of a digest.", _texts(top, base)),
             *(
-                Metric(f"proxyctl_digests_{name}", text, [(base, value)])
-                for name, text, value in totals
+                Metric(
+                    f"proxyctl_digests_{name}",
+                    text,
+                    [({"address": one.address}, value(one)) for one in counted],
+                )
+                for name, text, value in _TOTALS
             ),
         ]
     )
 
 
-def _texts(top: Top) -> list[Sample]:
+def _texts(top: Ranking, base: Mapping[str, str]) -> list[Sample]:
     """Return one sample per digest; a digest may be in several rows, with different groups."""
     texts = {
         row.group[Group.DIGEST]: row.digest_text[:LONGEST_TEXT]
@@ -107,8 +123,7 @@ def _texts(top: Top) -> list[Sample]:
         if row.digest_text is not None
     }
     return [
-        ({"address": top.address, "digest": str(digest), "digest_text": text}, 1)
-        for digest, text in texts.items()
+        ({**base, "digest": str(digest), "digest_text": text}, 1) for digest, text in texts.items()
     ]
 
 

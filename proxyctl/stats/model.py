@@ -23,6 +23,12 @@ class Group(StrEnum):
     SCHEMANAME = "schemaname"
     USERNAME = "username"
     CLIENT_ADDRESS = "client_address"
+    INSTANCE = "instance"
+    """The instance that counted: not a column of its table, but of a list over many instances."""
+
+
+TABLE_GROUPS = tuple(group for group in Group if group is not Group.INSTANCE)
+"""The groups that are columns of stats_mysql_query_digest: its primary key."""
 
 
 SHORT_NAMES = {

@@ -195,15 +195,19 @@ def incomplete(client: AdminClient) -> InstanceError:
 
 
 def _rows(text: bytes) -> Iterator[SeenDigest]:
+    for row in json_list(text):
+        yield SeenDigest(*row)
+
+
+def json_list(text: bytes) -> list[Any]:
+    """Return a JSON list that SQLite made; bytes that are not UTF-8 become surrogate escapes."""
     import orjson
 
     try:
-        rows: list[list[Any]] = orjson.loads(text)
+        values: list[Any] = orjson.loads(text)
     except orjson.JSONDecodeError:
-        # Keep bytes that are not UTF-8 as surrogate escapes.
-        rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
-    for row in rows:
-        yield SeenDigest(*row)
+        values = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
+    return values
 
 
 _CLEAR = Statement.plain(f"TRUNCATE TABLE {DIGESTS}")

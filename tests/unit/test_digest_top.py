@@ -7,14 +7,9 @@ import sqlite3
 import pytest
 
 from proxyctl.render.prometheus import Metric, exposition
-from proxyctl.stats.model import Group
-from proxyctl.stats.top import (
-    Sort,
-    TopOptions,
-    hidden_literal,
-    like_pattern,
-    top_statement,
-)
+from proxyctl.stats.model import TABLE_GROUPS, Group
+from proxyctl.stats.top.model import Sort, TopOptions
+from proxyctl.stats.top.read import hidden_literal, like_pattern, top_statement
 from proxyctl.stats.units import microseconds_of, number_text, size_text, time_text
 
 
@@ -89,7 +84,7 @@ def test_every_option_makes_a_statement_that_sqlite_takes() -> None:
     for sort in Sort:
         options = TopOptions(
             sort=sort,
-            groups=tuple(Group),
+            groups=TABLE_GROUPS,
             columns={
                 Group.HOSTGROUP: (-1, 2),
                 Group.SCHEMANAME: ("a", "b"),

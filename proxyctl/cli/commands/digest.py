@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -12,16 +13,17 @@ import typer
 
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import flag, no_such, parsed, value
-from proxyctl.cli.options import FormatOption
-from proxyctl.cli.output import columns, emit, say, style
+from proxyctl.cli.options import FleetOptions, FormatOption
+from proxyctl.cli.output import columns, emit, progress, say, style
 from proxyctl.errors import ExitCode, UsageError
-from proxyctl.stats.model import SHORT_NAMES, Group
+from proxyctl.stats.model import SHORT_NAMES, TABLE_GROUPS, Group
 from proxyctl.stats.suggest.context import SuggestionKind
-from proxyctl.stats.top import RULE_GROUPS, Sort, TopOptions
+from proxyctl.stats.top.model import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
     from proxyctl.stats.suggest.files import SuggestInput
+    from proxyctl.stats.top.model import Ranking
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -75,6 +77,7 @@ class FilterOptions:
 
 def top(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     filters: FilterOptions,
     sort: Sort = value(
         "KEY",
@@ -92,12 +95,22 @@ def top(
         "FORMAT", "Output format: text, json, csv, markdown, prometheus.", default="text"
     ),
 ) -> int:
-    """List the digests that cost most. Sends only SELECTs."""
-    from proxyctl import api
-    from proxyctl.render.digest_top import TOP, digest_top_csv, digest_top_markdown, digest_top_text
-    from proxyctl.render.prometheus import digest_top_prometheus
+    """List the digests that cost most. Sends only SELECTs.
 
-    options = _options(filters, sort, group, limit)
+    With --all: added up over all instances.
+    """
+    from proxyctl import api
+    from proxyctl.render.digest_top import TOP
+    from proxyctl.render.style import instance_text
+
+    options = _options(filters, sort, group, limit, is_of_fleet=fleet.is_for_all())
+    if fleet.is_for_all():
+        if rule:
+            raise UsageError(
+                "--rule cannot be used with --all: instances may have different rules",
+                fix="choose one with --instance",
+            )
+        return _top_of_fleet(selection, fleet, options, format, has_whole_texts=full_text)
     if rule and format == "prometheus":
         raise UsageError(
             "--rule cannot be used with --format prometheus: rules come and go with the files"
@@ -105,18 +118,70 @@ def top(
     if rule:
         options = replace(options, groups=_rule_groups(group))
     ranking = api.digests(selection.instance(), options, has_rules=rule)
+    _emit(
+        ranking,
+        instance_text(ranking),
+        format,
+        json=lambda: TOP.document(ranking),
+        has_whole_texts=full_text,
+    )
+    return ExitCode.DONE
+
+
+def _top_of_fleet(
+    selection: SelectionOptions,
+    fleet: FleetOptions,
+    options: TopOptions,
+    format: TopFormat,
+    *,
+    has_whole_texts: bool,
+) -> int:
+    """List the digests of all instances; name those that cannot be read."""
+    from proxyctl.render.digest_top import TOP_OF_FLEET, instances_text
+    from proxyctl.render.fleet import failures
+    from proxyctl.stats.top.fleet import read_top_of_fleet
+
+    targets = selection.targets(fleet)
+    with progress("reading digests", len(targets)) as advance:
+        ranking = read_top_of_fleet(targets, options, workers=fleet.parallel, done=advance)
+    ranking = replace(ranking, hostgroup_names=targets[0].files.hostgroup_names())
+    if ranking.instances or format != "text":
+        _emit(
+            ranking,
+            instances_text(ranking.instances),
+            format,
+            json=lambda: TOP_OF_FLEET.document(ranking),
+            has_whole_texts=has_whole_texts,
+        )
+    say(*failures(ranking.failed, style(sys.stderr)))
+    return ranking.exit_code
+
+
+def _emit(
+    ranking: Ranking,
+    heading: str,
+    format: TopFormat,
+    *,
+    json: Callable[[], str],
+    has_whole_texts: bool,
+) -> None:
+    """Write a list in its format, with its notes on stderr if the format has no place for them."""
+    from proxyctl.render.digest_top import digest_top_csv, digest_top_markdown, digest_top_text
+    from proxyctl.render.prometheus import digest_top_prometheus
+
     if format not in ("text", "markdown"):
         for note in ranking.notes():
             say(f"note: {note}")
     emit(
         format,
-        text=lambda: digest_top_text(ranking, style(), width=columns(), has_whole_texts=full_text),
-        json=lambda: TOP.document(ranking),
+        text=lambda: digest_top_text(
+            ranking, heading, style(), width=columns(), has_whole_texts=has_whole_texts
+        ),
+        json=json,
         csv=lambda: digest_top_csv(ranking),
-        markdown=lambda: digest_top_markdown(ranking),
+        markdown=lambda: digest_top_markdown(ranking, heading),
         prometheus=lambda: digest_top_prometheus(ranking),
     )
-    return ExitCode.DONE
 
 
 def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:
@@ -130,7 +195,14 @@ def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:
     return groups
 
 
-def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int) -> TopOptions:
+def _options(
+    filters: FilterOptions,
+    sort: Sort,
+    group: list[str] | None,
+    limit: int,
+    *,
+    is_of_fleet: bool = False,
+) -> TopOptions:
     columns: dict[Group, Sequence[str | int] | None] = {
         Group.HOSTGROUP: filters.hostgroup,
         Group.SCHEMANAME: filters.schemaname,
@@ -140,7 +212,7 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
     }
     return TopOptions(
         sort=sort,
-        groups=columns_of(group),
+        groups=columns_of(group, Group if is_of_fleet else TABLE_GROUPS),
         limit=limit,
         columns={group: values for group, values in columns.items() if values},
         texts=tuple(filters.text or ()),
@@ -150,16 +222,22 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
     )
 
 
-def columns_of(group: list[str] | None) -> tuple[Group, ...]:
+def columns_of(
+    group: list[str] | None, allowed: Iterable[Group] = TABLE_GROUPS
+) -> tuple[Group, ...]:
     """Return the columns of --group, by default only `digest`. Raises: UsageError."""
+    known = [*allowed]
     names = [name.strip() for part in group or ["digest"] for name in part.split(",")]
     columns: list[Group] = []
     for name in names:
         try:
-            columns.append(SHORT_NAMES.get(name) or Group(name))
+            column = SHORT_NAMES.get(name) or Group(name)
         except ValueError:
-            fix = f"columns: {', '.join(Group)}"
-            raise no_such("--group", name, "column", Group, fix=fix) from None
+            fix = f"columns: {', '.join(known)}"
+            raise no_such("--group", name, "column", known, fix=fix) from None
+        if column not in known:
+            raise UsageError(f"--group {name} needs --all")
+        columns.append(column)
     return tuple(dict.fromkeys(columns))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -15,17 +15,20 @@ import typer
 
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import choice, file_option, flag, spelled, value
-from proxyctl.cli.options import FormatOption, LayerName, LayerOption, VersionOption
+from proxyctl.cli.options import FleetOptions, FormatOption, LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import columns, emit, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
 from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
+    from proxyctl.fleet.targets import Target
+    from proxyctl.instance.client import AdminClient
     from proxyctl.proxysql.configuration import ConfigTable
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.query import ClientQuery
     from proxyctl.routing.routing_test import RoutingTest
+    from proxyctl.stats.rule_hits import RuleReport
 
 _LINES_AT_ONCE = 1_000
 ExplainFormat = Literal["text", "json", "jsonl"]
@@ -284,6 +287,7 @@ def replay(
 
 def rules(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     interval: float | None = value(
         "SECONDS",
         "Read twice, this far apart, and show the hits per second in between.",
@@ -292,23 +296,60 @@ def rules(
     ),
     format: FormatOption = "text",
 ) -> int:
-    """Show the hits of query rules in force, and the rules without hits."""
-    from proxyctl.render.rules import RULES, rules_text
-    from proxyctl.stats.read import read_rule_hits
-    from proxyctl.stats.rule_hits import rule_report
+    """Show the hits of query rules in force, and the rules without hits.
 
+    With --all: the sums of all instances, and the rules in which they differ.
+    """
+    from proxyctl.render.rules import RULES, rules_text
+
+    if fleet.is_for_all():
+        return _rules_of_fleet(selection.targets(fleet), fleet, interval, format)
     with selection.connect() as client:
-        earlier = None
-        sample = read_rule_hits(client)
-        if interval is not None:
-            say(f"waiting {interval:g} s for the second reading")
-            time.sleep(interval)
-            earlier, sample = sample, read_rule_hits(client)
-        name = client.name
-        report = rule_report(name, client.address, client.version_text, sample, earlier)
+        _say_interval(interval)
+        report = _rule_report(client, interval)
     emit(
         format,
         text=lambda: rules_text(report, style(), width=columns()),
         json=lambda: RULES.document(report),
     )
     return ExitCode.DONE
+
+
+def _say_interval(interval: float | None) -> None:
+    if interval is not None:
+        say(f"waiting {interval:g} s for the second reading")
+
+
+def _rule_report(client: AdminClient, interval: float | None) -> RuleReport:
+    """Read the hits, twice if there is an interval. Units: `interval` in seconds."""
+    from proxyctl.stats.read import read_rule_hits
+    from proxyctl.stats.rule_hits import rule_report
+
+    earlier, sample = None, read_rule_hits(client)
+    if interval is not None:
+        time.sleep(interval)
+        earlier, sample = sample, read_rule_hits(client)
+    return rule_report(client.name, client.address, client.version_text, sample, earlier)
+
+
+def _rules_of_fleet(
+    targets: Sequence[Target], options: FleetOptions, interval: float | None, format: str
+) -> int:
+    """Show the hits on all instances; name those that cannot be read."""
+    from proxyctl.fleet.targets import at_all
+    from proxyctl.render.rules_of_fleet import RULES_OF_FLEET, rules_of_fleet_text
+    from proxyctl.stats.rule_hits_of_fleet import RulesOfFleet
+
+    def work(target: Target) -> RuleReport:
+        with target.connect() as client:
+            return _rule_report(client, interval)
+
+    _say_interval(interval)
+    with progress("reading rules", len(targets)) as advance:
+        fleet = RulesOfFleet(*at_all(targets, work, workers=options.parallel, done=advance))
+    emit(
+        format,
+        text=lambda: rules_of_fleet_text(fleet, style(), width=columns()),
+        json=lambda: RULES_OF_FLEET.document(fleet),
+    )
+    return fleet.exit_code

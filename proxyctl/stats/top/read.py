@@ -7,11 +7,10 @@ statement for table names, so a filter for the name of a `_reset` table would cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
@@ -20,162 +19,11 @@ from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.rows.row import Layer
-from proxyctl.stats.model import (
-    NOT_COUNTING,
-    TRACKS_CLIENTS,
-    Group,
-    Load,
-    SeenDigest,
-    is_counting,
-    tracks_clients,
-)
+from proxyctl.stats.model import TABLE_GROUPS, Group, Load, SeenDigest
 from proxyctl.stats.read import DIGESTS, as_usual, incomplete, read_digest_variables, spellings
+from proxyctl.stats.top.model import Sort, Top, TopOptions, TopRow
+from proxyctl.stats.top.rank import is_cut
 
-if TYPE_CHECKING:
-    from proxyctl.stats.replay.comparison import QueryTreatment
-
-
-class Sort(StrEnum):
-    """The order of the list. `time` is also the order by share of the load."""
-
-    TIME = "time"
-    AVG = "avg"
-    MAX = "max"
-    COUNT = "count"
-    ROWS_SENT = "rows-sent"
-    ROWS_AFFECTED = "rows-affected"
-    TIME_PER_ROW = "time-per-row"
-
-
-@dataclass(frozen=True)
-class TopOptions:
-    """What to list. An empty filter passes all."""
-
-    sort: Sort = Sort.TIME
-    """The order, largest first."""
-    groups: tuple[Group, ...] = (Group.DIGEST,)
-    """The columns to group by."""
-    limit: int = 20
-    """The most groups."""
-    columns: Mapping[Group, Sequence[str | int]] = field(default_factory=dict)
-    """A row passes if it has one of the values of every column."""
-    texts: tuple[str, ...] = ()
-    """A row passes if its digest text contains one of them: case does not matter, `%` matches any
-    run of characters."""
-    seen_s: int = 0
-    """A row passes if it was last seen at most this long ago. Units: seconds before the instance's
-    current time."""
-    min_count: int = 0
-    """A group passes if it has at least this many queries."""
-    min_avg_us: int = 0
-    """A group passes if its average time is at least this. Units: microseconds."""
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether a filter may exclude a digest."""
-        return self != TopOptions(sort=self.sort, groups=self.groups, limit=self.limit)
-
-
-RULE_GROUPS = (Group.DIGEST, Group.SCHEMANAME, Group.USERNAME)
-"""The columns that decide which rule matches a query."""
-
-
-@dataclass(frozen=True)
-class TopRow:
-    """A group of rows of stats_mysql_query_digest, with the column names of that table.
-
-    Units: times in microseconds.
-    """
-
-    group: Mapping[Group, str | int]
-    """The value of each grouping column; '' and -1 as in the table."""
-    digest_text: str | None
-    """The text of the digest; None unless `digest` is a grouping column."""
-    is_cut: bool
-    """Whether ProxySQL cut the text."""
-    entries: int
-    """The number of rows in the group."""
-    count_star: int
-    """The number of queries."""
-    first_seen: int
-    """When the first query ended. Units: unix seconds."""
-    last_seen: int
-    """When the last query ended. Units: unix seconds."""
-    sum_time: int
-    """The time of all queries."""
-    min_time: int
-    """The smallest time that is not 0."""
-    max_time: int
-    """The longest time."""
-    sum_rows_affected: int
-    """The rows that the queries changed."""
-    sum_rows_sent: int
-    """The rows that the queries returned."""
-    share: float
-    """The part of the whole query time of the instance, from 0 to 1."""
-    cumulative_share: float
-    """The part of this row and all rows above it."""
-    outcomes: tuple[QueryTreatment, ...] | None = None
-    """What the rules in force do with the group: None if not requested, several if the digest does
-    not decide, empty if unknown."""
-
-    @property
-    def avg_time(self) -> float:
-        """Average time of a query in microseconds."""
-        return self.sum_time / self.count_star if self.count_star else 0.0
-
-    @property
-    def time_per_row(self) -> float | None:
-        """Time per row sent or affected, in microseconds; None without rows."""
-        rows = self.sum_rows_sent + self.sum_rows_affected
-        return self.sum_time / rows if rows else None
-
-    @property
-    def rows_per_query(self) -> float:
-        """Rows sent or affected per query."""
-        return (self.sum_rows_sent + self.sum_rows_affected) / max(self.count_star, 1)
-
-
-@dataclass(frozen=True)
-class Top:
-    """The list, and the load of the whole table."""
-
-    name: str
-    """The name of the instance in the files, or its address."""
-    address: str
-    """`host:port`, or the path of the socket."""
-    version: str
-    """The version that the instance reports."""
-    taken_at: int
-    """When it was read. Units: unix seconds of the instance's clock."""
-    options: TopOptions
-    """What was asked for."""
-    rows: tuple[TopRow, ...]
-    """The groups that pass the filters, at most `options.limit`."""
-    total: Load
-    """The load of the whole table."""
-    selected: Load
-    """The load of the part that passes the filters."""
-    groups: int
-    """The number of groups that pass the filters."""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """The mysql-query_digests variables in force."""
-    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    """The names that the files give to hostgroups, by number."""
-
-    def notes(self) -> list[str]:
-        """Return the remarks that belong above the list."""
-        notes = []
-        if not is_counting(self.variables):
-            earlier = "; what is listed is from before it was switched off"
-            notes.append(NOT_COUNTING + (earlier if self.total.entries else ""))
-        columns = (*self.options.groups, *self.options.columns)
-        if Group.CLIENT_ADDRESS in columns and not tracks_clients(self.variables):
-            notes.append(f"{TRACKS_CLIENTS} is false: digests are not counted per client")
-        return notes
-
-
-# Reading it ----------------------------------------------------------------------------------
 _GROUP, _TOTAL = "0", "1"
 
 _SUMS = (
@@ -259,7 +107,7 @@ def _seen(row: TopRow) -> SeenDigest:
     return SeenDigest(**cells)
 
 
-_COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text", *_SUMS)
+_COLUMNS = ("kind", "sort_key", *[group.value for group in TABLE_GROUPS], "digest_text", *_SUMS)
 
 
 def top_statement(options: TopOptions) -> str:
@@ -271,7 +119,7 @@ def top_statement(options: TopOptions) -> str:
     hostgroup, min_time and max_time are the rows, queries and time of the whole table.
     """
     order = f"sort_key DESC, sum_time DESC, {', '.join(options.groups)}"
-    columns = [group if group in options.groups else "NULL" for group in Group]
+    columns = [group if group in options.groups else "NULL" for group in TABLE_GROUPS]
     # Texts are long, so only listed groups fetch theirs, by the rowid of a row of the group.
     text = "NULL"
     if Group.DIGEST in options.groups:
@@ -284,7 +132,7 @@ def top_statement(options: TopOptions) -> str:
             f" sum(sum_time) AS sum_time FROM {DIGESTS})"
         )
     return (
-        f"WITH grouped AS ({_grouped(options)}),"
+        f"WITH grouped AS ({grouped(options)}),"
         f" top AS (SELECT *, {_SORT_KEYS[options.sort]} AS sort_key FROM grouped"
         f" ORDER BY {order} LIMIT {options.limit})"
         f" SELECT * FROM (SELECT {_GROUP} AS kind, sort_key, {', '.join(columns)}, {text},"
@@ -299,11 +147,14 @@ def top_statement(options: TopOptions) -> str:
     )
 
 
-def _grouped(options: TopOptions) -> str:
-    """Return the SELECT that groups the rows."""
+def grouped(options: TopOptions) -> str:
+    """Return the SELECT that groups the rows, without columns into one group.
+
+    `a_row` is the rowid of a row of the group.
+    """
     names = ", ".join(options.groups)
     conditions, least = list(_filters(options)), list(_least(options))
-    is_row = set(options.groups) == set(Group)
+    is_row = set(options.groups) == set(TABLE_GROUPS)
     if is_row:
         # These columns are the table's key: each row is a group, so grouping needs no sorting.
         conditions, least = conditions + least, []
@@ -316,13 +167,14 @@ def _grouped(options: TopOptions) -> str:
         )
     a_row = "max(rowid)" if Group.DIGEST in options.groups else "NULL"
     having = f" HAVING {' AND '.join(least)}" if least else ""
+    by = f" GROUP BY {names}{having}" if names else ""
     return (
-        f"SELECT {names}, {a_row} AS a_row, count(*) AS entries,"
+        f"SELECT {', '.join([*options.groups, f'{a_row} AS a_row'])}, count(*) AS entries,"
         " sum(count_star) AS count_star, min(first_seen) AS first_seen,"
         " max(last_seen) AS last_seen, sum(sum_time) AS sum_time,"
         " ifnull(min(nullif(min_time, 0)), 0) AS min_time, max(max_time) AS max_time,"
         " sum(sum_rows_affected) AS sum_rows_affected, sum(sum_rows_sent) AS sum_rows_sent"
-        f" FROM {DIGESTS}{where} GROUP BY {names}{having}"
+        f" FROM {DIGESTS}{where}{by}"
     )
 
 
@@ -348,7 +200,7 @@ def _filters(options: TopOptions) -> Iterator[str]:
 
 def _least(options: TopOptions) -> Iterator[str]:
     """Yield the conditions on groups, or on rows if each row is a group."""
-    is_row = set(options.groups) == set(Group)
+    is_row = set(options.groups) == set(TABLE_GROUPS)
     count, time = ("count_star", "sum_time") if is_row else ("sum(count_star)", "sum(sum_time)")
     if options.min_count:
         yield f"{count} >= {options.min_count}"
@@ -379,7 +231,7 @@ def _row(
             for group in groups
         },
         digest_text=text,
-        is_cut=bool(text and longest and len(text.encode("utf-8", "surrogateescape")) >= longest),
+        is_cut=is_cut(text, longest),
         **{name: _int(record, name) for name in _SUMS},  # type: ignore[arg-type]
         share=_int(record, "sum_time") / total if total else 0.0,
         cumulative_share=cumulative / total if total else 0.0,

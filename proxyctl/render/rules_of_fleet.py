@@ -1,0 +1,87 @@
+"""The hits of query rules on many instances as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.errors import counted
+from proxyctl.render.encode import Shape
+from proxyctl.render.fleet import FAILED, counts_line, failures
+from proxyctl.render.rules import RULES, rule_text
+from proxyctl.render.style import PLAIN, WIDTH, Style, listed_names, wrapped
+from proxyctl.render.table import GAP, TableColumn, aligned
+from proxyctl.stats.rule_hits_of_fleet import RuleOfFleet, RulesOfFleet
+from proxyctl.stats.units import number_text, share_text
+
+
+def rules_of_fleet_text(fleet: RulesOfFleet, style: Style = PLAIN, *, width: int = WIDTH) -> str:
+    """Render one line per rule; a rule that only some instances have names them."""
+    lines: list[str] = []
+    count = len(fleet.reports)
+    if fleet.rules:
+        hits = counted(sum(rule.hits for rule in fleet.rules), "hit")
+        lines += wrapped(
+            f"{hits} since the rules were last loaded on each instance; a query can hit several"
+            " rules",
+            width,
+        )
+        lines += ["", *_table(fleet, style), ""]
+        if fleet.never_hit:
+            ids = ", ".join(map(str, fleet.never_hit))
+            lines += wrapped(f"never hit on any of {counted(count, 'instance')}: {ids}", width)
+    lines += failures(fleet.failed, style)
+    lines.append(counts_line(count, [*_parts(fleet)], fleet.failed))
+    return "\n".join(lines) + "\n"
+
+
+def _table(fleet: RulesOfFleet, style: Style) -> Iterator[str]:
+    columns: list[TableColumn[RuleOfFleet]] = [
+        TableColumn("rule", lambda one: str(one.rule_id)),
+        TableColumn("hits", lambda one: f"{one.hits:,}"),
+        TableColumn("share", lambda one: share_text(one.share) if one.share else "-"),
+        TableColumn("", lambda one: _what(one, len(fleet.reports)), is_number=False),
+    ]
+    if not fleet.has_no_rates:
+        rate = TableColumn[RuleOfFleet]("hits/s", lambda one: number_text(round(one.per_s or 0, 2)))
+        columns.insert(2, rate)
+    head, *lines = aligned(columns, fleet.rules)
+    yield style("dim", head)
+    indent = " " * (len(head) + GAP)  # the last column has no title
+    for rule, line in zip(fleet.rules, lines, strict=True):
+        text = _what(rule, len(fleet.reports))
+        for part in style.lines(text, first=line[: len(indent)], then=indent):
+            yield part if rule.hits else style("change", part)
+
+
+def _what(rule: RuleOfFleet, count: int) -> str:
+    """Return a rule on one line, with its instances unless all have it."""
+    text = rule_text(rule.cells)
+    return text if len(rule.instances) == count else f"{text}  (on {listed_names(rule.instances)})"
+
+
+def _parts(fleet: RulesOfFleet) -> Iterator[str]:
+    if not fleet.reports:
+        return
+    if not fleet.rules:
+        yield "no query rules at RUNTIME"
+    elif fleet.differing:
+        yield f"they differ in rule {', '.join(map(str, fleet.differing))}"
+    else:
+        yield "all have the same rules"
+
+
+RULES_OF_FLEET: Shape[RulesOfFleet] = Shape(
+    "rules of a fleet",
+    "instances failed never_hit differing rules",
+    instances=lambda fleet: RULES.each(fleet.reports),
+    failed=lambda fleet: FAILED.each(fleet.failed),
+    rules=lambda fleet: RULE_OF_FLEET.each(fleet.rules),
+)
+RULE_OF_FLEET: Shape[RuleOfFleet] = Shape(
+    "rule of a fleet",
+    "rule_id hits share hits_per_s instances rule",
+    share=lambda one: round(one.share, 6),
+    hits_per_s=lambda one: None if one.per_s is None else round(one.per_s, 3),
+    instances=lambda one: list(one.instances),
+    rule=lambda one: {name: cell for name, cell in one.cells.items() if cell is not None},
+)

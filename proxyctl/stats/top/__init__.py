@@ -1,0 +1,1 @@
+"""The digests that cost most: what to list, and the list of an instance."""
