@@ -62,6 +62,7 @@ MENU = {
         "docs/how-to/ci-pipeline",
         "docs/how-to/several-teams",
         "docs/how-to/fleet",
+        "docs/how-to/cluster",
     ],
     "Slow queries": [
         "docs/how-to/slow-query",
