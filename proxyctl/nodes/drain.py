@@ -70,7 +70,7 @@ _POLL_S = 0.2
 
 
 @dataclass(frozen=True)
-class DrainRequest:
+class NodeRequest:
     """A drain or restore of a node."""
 
     node: str
@@ -84,7 +84,7 @@ class DrainRequest:
 
 
 @dataclass(frozen=True)
-class DrainResult:
+class NodeResult:
     """The result of a drain or restore."""
 
     node: Node
@@ -93,7 +93,7 @@ class DrainResult:
     """False: the node already was in that state."""
 
 
-def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
+def drain(client: AdminClient, request: NodeRequest) -> NodeResult:
     """Drain a node: it gets no new connections.
 
     Raises: UsageError, RefusedError before any change; ApplyError when the drain fails.
@@ -103,7 +103,7 @@ def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
         node = state.find(request.node)
         name = node_text(node)
         if node in state.drained:
-            return DrainResult(node, is_changed=False)
+            return NodeResult(node, is_changed=False)
         _check_configured(state, node)
         image = drained_image(state, node)
         against = [] if request.force else [*objections(state, node, image)]
@@ -118,10 +118,10 @@ def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
             servers.load(image)
             if node not in servers.read().drained:
                 raise ApplyError(f"{name} is not drained after the LOAD")
-        return DrainResult(node, is_changed=True)
+        return NodeResult(node, is_changed=True)
 
 
-def restore(client: AdminClient, request: DrainRequest) -> DrainResult:
+def restore(client: AdminClient, request: NodeRequest) -> NodeResult:
     """Restore a drained node to its configured rows.
 
     Raises: UsageError, RefusedError before any change; ApplyError when the restore fails.
@@ -132,12 +132,12 @@ def restore(client: AdminClient, request: DrainRequest) -> DrainResult:
         if node not in state.drained:
             _check_configured(state, node)
             _check_not_shunned(state, node)
-            return DrainResult(node, is_changed=False)
+            return NodeResult(node, is_changed=False)
         with servers.explain_disconnect(node):
             servers.load(restored_image(state, node))
             if node in servers.read().drained:
                 raise ApplyError(f"{node_text(node)} is still drained after the LOAD")
-        return DrainResult(node, is_changed=True)
+        return NodeResult(node, is_changed=True)
 
 
 def _check_configured(state: ServerState, node: Node) -> None:
@@ -169,7 +169,7 @@ def _check_not_shunned(state: ServerState, node: Node) -> None:
 
 
 @contextmanager
-def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator[_LockedServers]:
+def _locked(client: AdminClient, request: NodeRequest, action: str) -> Iterator[_LockedServers]:
     """Hold the lock; first put MEMORY back if an earlier command died."""
     lock = Lock(client, f"nodes {action} {request.node}")
     try:

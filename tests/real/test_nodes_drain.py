@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.nodes.drain import DrainRequest, drain, restore
+from proxyctl.nodes.drain import NodeRequest, drain, restore
 from tests.real.galera_rig import checks, limits, login, writer_of
 from tests.support.servers.galera_family import HOSTS
 from tests.support.servers.galera_nodes import GaleraCluster
@@ -22,12 +22,12 @@ LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
 
 def drained(server: ProxySQL, host: str) -> None:
     with AdminClient(login(server)) as client:
-        drain(client, DrainRequest(host))
+        drain(client, NodeRequest(host))
 
 
 def restored(server: ProxySQL, host: str) -> None:
     with AdminClient(login(server)) as client:
-        restore(client, DrainRequest(host))
+        restore(client, NodeRequest(host))
 
 
 def rows(instance: Instance, table: str) -> list[tuple[str | None, ...]]:

@@ -119,13 +119,13 @@ def drain(
     format: FormatOption = "text",
 ) -> int:
     """Stop new connections to a node, at RUNTIME only: a restart of ProxySQL ends it."""
-    from proxyctl.nodes.drain import DrainRequest, wait_until_unused
+    from proxyctl.nodes.drain import NodeRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
     is_text = format == "text"
     with selection.connect() as client:
-        result = drain_node(client, DrainRequest(node, force, lock_timeout, reporter()))
+        result = drain_node(client, NodeRequest(node, force, lock_timeout, reporter()))
         if is_text:
             text = drained_text(result.node, was_before=not result.is_changed)
             with _reporting(f"{node} is drained"):
@@ -158,12 +158,12 @@ def restore(
     format: FormatOption = "text",
 ) -> int:
     """Return a drained node to its configuration."""
-    from proxyctl.nodes.drain import DrainRequest
+    from proxyctl.nodes.drain import NodeRequest
     from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
     with selection.connect() as client:
-        request = DrainRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
+        request = NodeRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
         result = restore_node(client, request)
         with _reporting(f"{node} is not drained"):
             if format == "text":
