@@ -116,7 +116,7 @@ def drain(client: AdminClient, request: NodeRequest) -> NodeResult:
             )
         with servers.explain_disconnect(node):
             servers.load(image)
-            if node not in servers.read().drained:
+            if not servers.shows_drained(node):
                 raise ApplyError(f"{name} is not drained after the LOAD")
         return NodeResult(node, is_changed=True)
 
@@ -135,7 +135,7 @@ def restore(client: AdminClient, request: NodeRequest) -> NodeResult:
             return NodeResult(node, is_changed=False)
         with servers.explain_disconnect(node):
             servers.load(restored_image(state, node))
-            if node in servers.read().drained:
+            if servers.shows_drained(node):
                 raise ApplyError(f"{node_text(node)} is still drained after the LOAD")
         return NodeResult(node, is_changed=True)
 
@@ -292,6 +292,22 @@ class _LockedServers:
                 self.put_memory_back()
             raise
         self.put_memory_back()
+
+    def shows_drained(self, node: Node) -> bool:
+        """Return whether RUNTIME shows the node drained after a LOAD.
+
+        Raises: ConnectionLostError; ApplyError when the servers cannot be read or compared.
+        """
+        try:
+            return node in self.read().drained
+        except ConnectionLostError:
+            raise
+        except ProxyctlError as error:
+            name = node_text(node)
+            raise ApplyError(
+                f"loaded, but it is not known whether {name} is drained: {error.message}",
+                then=error.lines()[1:],
+            ) from error
 
     def put_memory_back(self) -> None:
         """Put MEMORY back to its rows before the first write. Raises: InstanceError, ApplyError."""

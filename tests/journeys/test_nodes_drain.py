@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from proxyctl.sandbox import Sandbox
 from tests.journeys.watched import Killable
 from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.commands.story import applied
@@ -94,6 +95,29 @@ def test_an_apply_leaves_it_drained(
     assert proxyctl("nodes", "restore", "db2").code == 0
     assert status(servers, "db2") == {"ONLINE"}
     assert proxyctl("plan", "--detailed-exitcode").code == 0
+
+
+@pytest.mark.parametrize("command", ["drain", "restore"])
+def test_an_edit_right_after_the_load_hides_what_became_of_it(
+    sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandbox, command: str
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    if command == "restore":
+        drained("db2")
+    looks: list[str] = []
+
+    def edit(sql: str) -> None:
+        if "mysql-query_processor_regex" in sql:
+            looks.append(sql)
+            if len(looks) == 2:
+                sandbox.run("UPDATE mysql_servers SET comment='mine' WHERE hostname='db1'")
+
+    sandbox.options.before_statement = edit
+    found = proxyctl("nodes", command, "db2")
+    assert found.code == 4, found.text
+    assert "loaded, but it is not known whether db2:3306 is drained: " in found.err
+    assert (status(sandbox_instance, "db2") == {"OFFLINE_SOFT"}) is (command == "drain")
 
 
 def ended(exchange: Exchange) -> None:
