@@ -67,7 +67,8 @@ def apply_planned(
             if plan.is_in_sync:
                 lock.forget_leftovers({module.name for module in plan.modules})
                 return plan, None
-            kept = keep(header_of(plan, request.purpose, request.sources), current.tables)
+            header = header_of(plan, request.purpose, request.sources, request.rollout)
+            kept = keep(header, current.tables)
         try:
             result = apply_plan(client, plan, lock, reporter)
         except ApplyError as error:

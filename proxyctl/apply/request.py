@@ -109,5 +109,7 @@ class ApplyRequest:
     """The command that the lock and the new snapshot record."""
     sources: tuple[str, ...] = ()
     """The files or the snapshot that the new snapshot records."""
+    rollout: str = ""
+    """The id of the rollout that the new snapshot records; '' outside a rollout."""
     peer_timeout_s: float = PEER_TIMEOUT_S
     """How long to wait for the members of a ProxySQL Cluster; 0 does not wait. Units: seconds."""

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import Logins
 from proxyctl.cli.option import no_such
-from proxyctl.cli.options import ConnectionOptions, FleetOptions, LayerName
+from proxyctl.cli.options import (
+    AllInstancesOptions,
+    ConnectionOptions,
+    FleetOptions,
+    LayerName,
+)
 from proxyctl.cli.output import progress
 from proxyctl.errors import ConfigError, UsageError
 
@@ -108,8 +113,15 @@ class SelectionOptions:
 
         Raises: UsageError, ConfigError.
         """
-        host, port, socket = self._logins.endpoint(self._read()[1] if self._files_decide else None)
-        return socket or f"{host}:{port}"
+        return _address(self._logins, self._read()[1] if self._files_decide else None)
+
+    def addresses(self, fleet: AllInstancesOptions) -> list[tuple[str, str]]:
+        """Return the name and the address of every instance, without asking for a password.
+
+        Raises: UsageError, ConfigError, ProxyctlError.
+        """
+        _, instances = self._all_instances(fleet)
+        return [(instance.name, _address(self._logins_of_all, instance)) for instance in instances]
 
     def has_files(self) -> bool:
         """Return whether -f names files, or the default file exists or may exist."""
@@ -217,10 +229,24 @@ class SelectionOptions:
 
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
         """Return all instances. Instances without `vars` share files, compiled once per version."""
+        from proxyctl.fleet.targets import Target
+
+        parsed, instances = self._all_instances(fleet)
+        logins = self._logins_of_all
+        targets = [
+            Target(logins.of(instance), parsed.with_vars(instance.vars)) for instance in instances
+        ]
+        if all(target.files.is_misread for target in targets):
+            targets[0].files.raise_if_misread()  # every instance needs its files
+        return targets
+
+    def _all_instances(
+        self, fleet: AllInstancesOptions
+    ) -> tuple[ConfigFiles, tuple[Instance, ...]]:
+        """Return the files, and every instance that they or a command list."""
         from proxyctl.config.files import ConfigFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
         from proxyctl.config.sources import Fence
-        from proxyctl.fleet.targets import Target
 
         if typed := self.connection.typed & ADDRESS:
             raise UsageError(f"--all chooses every instance: leave out --{min(typed)}")
@@ -237,14 +263,17 @@ class SelectionOptions:
             )
         instances = self._resolved(instances)
         refuse_duplicate_addresses(instances)
-        without_address = replace(self.connection, host=None, port=None, socket=None, instance=None)
-        logins = Logins(without_address)
-        targets = [
-            Target(logins.of(instance), parsed.with_vars(instance.vars)) for instance in instances
-        ]
-        if all(target.files.is_misread for target in targets):
-            targets[0].files.raise_if_misread()  # every instance needs its files
-        return targets
+        return parsed, instances
+
+    @cached_property
+    def _logins_of_all(self) -> Logins:
+        """The logins with --all, for which the environment names no address."""
+        return Logins(replace(self.connection, host=None, port=None, socket=None, instance=None))
+
+
+def _address(logins: Logins, chosen: Instance | None) -> str:
+    host, port, socket = logins.endpoint(chosen)
+    return socket or f"{host}:{port}"
 
 
 def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:

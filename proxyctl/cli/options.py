@@ -218,8 +218,8 @@ class ChangeOptions:
 
 
 @dataclass(frozen=True)
-class FleetOptions(FromCommandLine):
-    """Whether a command takes all instances, where they are listed, and how many at a time."""
+class AllInstancesOptions(FromCommandLine):
+    """Whether a command takes all instances, and where they are listed."""
 
     PANEL: ClassVar = "Many instances"
     all_instances: bool = flag("--all", "Every instance in the files.")
@@ -228,13 +228,6 @@ class FleetOptions(FromCommandLine):
         "With --all: use the instances that this command prints as JSON, in the form of"
         " the section `instances`. It must end within 60 seconds.",
     )
-    parallel: int = value(
-        "NUMBER",
-        "With --all: work on this many instances at the same time.",
-        default=10,
-        min=1,
-        max=1000,
-    )
 
     def is_for_all(self) -> bool:
         """Return whether the command takes all instances. Raises: UsageError."""
@@ -242,6 +235,19 @@ class FleetOptions(FromCommandLine):
             option = spelled(min(self.typed))
             raise UsageError(f"{option} needs --all", fix=f"add --all, or leave out {option}")
         return self.all_instances
+
+
+@dataclass(frozen=True)
+class FleetOptions(AllInstancesOptions):
+    """As AllInstancesOptions, and how many instances at a time."""
+
+    parallel: int = value(
+        "NUMBER",
+        "With --all: work on this many instances at the same time.",
+        default=10,
+        min=1,
+        max=1000,
+    )
 
 
 @dataclass(frozen=True)

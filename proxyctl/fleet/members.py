@@ -14,6 +14,7 @@ from proxyctl.plan.guards.members import STALE_MEMBER
 from proxyctl.plan.plan import Refusal
 
 MIXED_VERSIONS = "mixed_versions"
+SEVERAL_MEMBERS = "several_members"
 
 
 def units(fleet: Fleet) -> list[list[Planned]]:
@@ -50,6 +51,29 @@ def as_applied(fleet: Fleet) -> Fleet:
         for member in (first, *(_follower(other, first.name) for other in others)):
             by_name[member.name] = replace(member, refusals=[*member.refusals, *mixed])
     return replace(fleet, planned=[by_name.get(planned.name, planned) for planned in fleet.planned])
+
+
+def as_rolled_back(fleet: Fleet) -> Fleet:
+    """Return the fleet with the refusals of a rollback of all of it.
+
+    The snapshot of a member that followed holds what the first member had loaded before: its
+    rollback would load that again, and all members would take it over.
+    """
+    refused: dict[str, Refusal] = {}
+    for unit in clusters(fleet):
+        listed = ", ".join(member.name for member in unit)
+        refusal = Refusal(
+            SEVERAL_MEMBERS,
+            f"{listed} are members of one ProxySQL Cluster: the snapshot of a member that followed"
+            " holds what the first one had loaded",
+            fix="apply the files of that time with apply --all",
+        )
+        refused |= {member.name: refusal for member in unit}
+    planned = [
+        replace(one, refusals=[*one.refusals, refused[one.name]]) if one.name in refused else one
+        for one in fleet.planned
+    ]
+    return replace(fleet, planned=planned)
 
 
 def _mixed_versions(unit: Sequence[Planned]) -> Iterator[Refusal]:

@@ -168,6 +168,8 @@ class Rolled:
 class Rollout:
     """The result of a rollout, in the order of the instances."""
 
+    id: str
+    """The id that the snapshots of the rollout record."""
     rolled: Sequence[Rolled]
     """The result of each instance."""
     was_interrupted: bool = False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -26,6 +27,15 @@ SETTLE_S = 2.0
 
 T = TypeVar("T")
 
+Applier = Callable[[AdminClient, Target, ApplyRequest], tuple[Plan, ApplyResult | None]]
+"""Changes one instance; returns and raises as `apply_planned`."""
+
+
+def _apply_own_files(
+    client: AdminClient, target: Target, request: ApplyRequest
+) -> tuple[Plan, ApplyResult | None]:
+    return apply_files(client, target.files, request)
+
 
 @dataclass(frozen=True)
 class RolloutRequest:
@@ -41,6 +51,8 @@ class RolloutRequest:
     """The number of instances that are read or changed at the same time."""
     skips: bool = False
     """Whether to skip instances that cannot be reached."""
+    applier: Applier = _apply_own_files
+    """The change of one instance: by default to its files."""
 
 
 def batches(
@@ -94,6 +106,7 @@ class _Rollout:
     """A rollout in progress. `_results`: the result of each instance so far."""
 
     def __init__(self, targets: Sequence[Target], approved: Fleet, request: RolloutRequest) -> None:
+        self._id = secrets.token_hex(4)
         self._request = request
         self._say = request.apply.reporter.progress
         self._targets = targets
@@ -115,7 +128,7 @@ class _Rollout:
                 self._change()
             except KeyboardInterrupt:
                 self._was_interrupted = True
-        return Rollout([*self._results.values()], self._was_interrupted, self._unread)
+        return Rollout(self._id, [*self._results.values()], self._was_interrupted, self._unread)
 
     def _change(self) -> None:
         request = self._request
@@ -176,7 +189,7 @@ class _Rollout:
                 if is_watched:
                     self._shunned_before[target] = _read_shunned(client)
                 request = self._request_of(target, unit)
-                _, result = apply_files(client, target.files, request)
+                _, result = self._request.applier(client, target, request)
         except Exception as error:
             return replace(_rolled(target, State.FAILED), error=_error_of(target, error))
         if result is None:
@@ -191,7 +204,7 @@ class _Rollout:
 
     def _request_of(self, target: Target, unit: list[Target]) -> ApplyRequest:
         """Return the request for one instance, with the approval of its plan."""
-        request = self._request.apply
+        request = replace(self._request.apply, rollout=self._id)
         if len(self._targets) > 1:
             request = replace(request, reporter=request.reporter.named(target.name))
         if len(unit) > 1 and not request.peer_timeout_s:

@@ -155,16 +155,34 @@ def plan_fleet(
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> Fleet:
-    """Return the plan of every instance, or the error that prevented it. Sends SELECTs only.
+    """Return the plan of the files of every instance, or the error that prevented it.
 
-    Equal plans are kept once: a hundred instances mostly share one plan. See `at_all`.
+    Sends SELECTs only. See `plan_each`.
+    """
+
+    def plan(client: AdminClient, target: Target) -> Plan:
+        return plan_files(client, target.files, options)
+
+    return plan_each(targets, plan, workers=workers, done=done)
+
+
+def plan_each(
+    targets: Sequence[Target],
+    plan: Callable[[AdminClient, Target], Plan],
+    *,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> Fleet:
+    """Return the plan of every instance, or the error that prevented it. See `at_all`.
+
+    Equal plans are kept once: a hundred instances mostly share one plan.
     """
     distinct: dict[str, Plan] = {}
 
     def work(target: Target) -> Planned:
         with target.connect() as client:
-            plan = plan_files(client, target.files, options)
-        kept = distinct.setdefault(plan.likeness, plan) if len(targets) > 1 else plan
-        return Planned(plan.name, plan.address, kept, kept.refusals)
+            made = plan(client, target)
+        kept = distinct.setdefault(made.likeness, made) if len(targets) > 1 else made
+        return Planned(made.name, made.address, kept, kept.refusals)
 
     return Fleet(*at_all(targets, work, workers=workers, done=done))

@@ -113,11 +113,13 @@ MODULE_RESULT: Shape[ModuleResult] = Shape(
 PEER: Shape[PeerResult] = Shape("member of a ProxySQL Cluster", "name follows reasons")
 ROLLOUT: Shape[Rollout] = Shape(
     "apply --all",
-    "interrupted instances failed",
+    "rollout interrupted instances failed",
+    rollout=lambda rollout: rollout.id,
     interrupted=lambda rollout: rollout.was_interrupted,
     instances=lambda rollout: ROLLED.each(rollout.rolled),
     failed=lambda rollout: FAILED.each(rollout.unread),
 )
+ROLLBACK_ALL: Shape[Rollout] = ROLLOUT.extended("rollback --all", "taken_back not_part")
 ROLLED: Shape[Rolled] = Shape(
     "instance after a rollout",
     "name address state problems notes snapshot",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.fleet.outcome import Failed
+from proxyctl.fleet.rollback import RolloutSnapshots
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import FAILED
-from proxyctl.render.style import PLAIN, Style
-from proxyctl.snapshots.folder import Taken
+from proxyctl.render.style import PLAIN, Style, listed_names, named_address
+from proxyctl.snapshots.folder import InstanceHistory, Taken
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
 from proxyctl.stats.units import size_text
 from proxyctl.text import printable
@@ -21,6 +22,16 @@ def history_text(snapshots: Sequence[Kept], style: Style = PLAIN) -> str:
     """Return two lines per snapshot, the newest first."""
     width = len(str(len(snapshots)))
     return "\n".join(line for kept in snapshots for line in _lines(kept, style, width)) + "\n"
+
+
+def histories_text(histories: Sequence[InstanceHistory], style: Style = PLAIN) -> str:
+    """Return the snapshots of each instance below its name."""
+    blocks = [
+        f"{style('bold', named_address(one.name, one.address))}\n"
+        + (history_text(one.snapshots, style) if one.snapshots else "no snapshot\n")
+        for one in histories
+    ]
+    return "\n".join(blocks)
 
 
 def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
@@ -40,13 +51,23 @@ def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
 
 
 def snapshot_time(header: Header) -> str:
-    """Return when the snapshot was taken, by whom and before which command."""
+    """Return when the snapshot was taken, by whom, and before which command and rollout."""
     at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
     if header.before == BY_HAND:
         return f"taken {at} by {by}"
-    verb = {"apply": "apply of", "rollback": "rollback to"}.get(header.before, header.before)
-    sources = printable(", ".join(header.sources))
-    return f"taken {at}, before {printable(verb)} {sources} by {by}"
+    rollout = f", rollout {printable(header.rollout)}" if header.rollout else ""
+    return f"taken {at}, before {printable(header.command)} by {by}{rollout}"
+
+
+def rollout_lines(found: RolloutSnapshots) -> Iterator[str]:
+    """Yield the rollout that is taken back, and the instances that were not part of it."""
+    header = found.header
+    at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
+    rollout, command = printable(found.rollout), printable(header.command)
+    yield f"back to before rollout {rollout}, {command} by {by}, {at}"
+    if found.without:
+        names = listed_names([target.name for target in found.without])
+        yield f"not changed by it: {names}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -57,9 +78,19 @@ def _counts(counts: Mapping[str, int]) -> str:
 HISTORY: Shape[Sequence[Kept]] = Shape(
     "history", "address snapshots", snapshots=lambda snapshots: KEPT.each(snapshots)
 )
+HISTORY_ALL: Shape[Sequence[InstanceHistory]] = Shape(
+    "history --all",
+    "instances",
+    instances=lambda histories: INSTANCE_HISTORY.each(histories),
+)
+INSTANCE_HISTORY: Shape[InstanceHistory] = Shape(
+    "history of an instance",
+    "name address snapshots",
+    snapshots=lambda one: KEPT.each(one.snapshots),
+)
 KEPT: Shape[Kept] = Shape(
     "snapshot in the history",
-    "number name path bytes problem taken_at version before sources by changes",
+    "number name path bytes problem taken_at version before sources by rollout changes",
     bytes=lambda kept: kept.size,
     problem=lambda kept: kept.problem or None,
     taken_at=lambda kept: kept.header and kept.header.taken_at,
@@ -67,6 +98,7 @@ KEPT: Shape[Kept] = Shape(
     before=lambda kept: kept.header and kept.header.before,
     sources=lambda kept: kept.header.sources if kept.header else (),
     by=lambda kept: kept.header and kept.header.by,
+    rollout=lambda kept: (kept.header and kept.header.rollout) or None,
     changes=lambda kept: COUNTS.each(kept.header.changes.items() if kept.header else ()),
 )
 COUNTS: Shape[tuple[str, Mapping[str, int]]] = Shape(

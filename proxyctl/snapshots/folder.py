@@ -179,6 +179,18 @@ def history(address: str) -> list[Kept]:
     return [_kept(number, path) for number, path in enumerate(_paths(folder_of(address)), 1)]
 
 
+@dataclass(frozen=True)
+class InstanceHistory:
+    """The snapshots of one instance of the files."""
+
+    name: str
+    """The name of the instance in the files."""
+    address: str
+    """The address of the admin interface."""
+    snapshots: list[Kept]
+    """The snapshots, newest first."""
+
+
 def _kept(number: int, path: Path) -> Kept:
     try:
         return Kept(number, _name(path), path, path.stat().st_size, read_header(path))

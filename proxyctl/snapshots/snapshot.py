@@ -72,10 +72,18 @@ class Header:
     """The columns and variables whose values come from a reference."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     """The names of hostgroups, by number."""
+    rollout: str = ""
+    """The id of the rollout that the apply or rollback was part of; '' outside a rollout."""
     taken_at: str = ""
     """The time of the snapshot. Units: ISO 8601."""
     by: str = ""
     """The user that took the snapshot, as `user@host`."""
+
+    @property
+    def command(self) -> str:
+        """The apply or rollback: `apply of proxyctl.yaml`."""
+        verb = {APPLY: "apply of", ROLLBACK: "rollback to"}.get(self.before, self.before)
+        return f"{verb} {', '.join(self.sources)}"
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ class Kept:
     """The reason why the file cannot be used; '' if it can."""
 
 
-def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
+def header_of(plan: Plan, before: str, sources: tuple[str, ...], rollout: str = "") -> Header:
     """Return the header of a snapshot taken before the apply of this plan."""
     tables = [
         diff.desired
@@ -139,6 +147,7 @@ def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
         },
         references=references_in(tables),
         hostgroup_names=dict(plan.hostgroup_names),
+        rollout=rollout,
     )
 
 
@@ -184,6 +193,7 @@ def lines_of(header: Header, tables: Mapping[str, TableLayers]) -> Iterator[byte
         "before": header.before,
         "sources": list(header.sources),
         "by": header.by,
+        "rollout": header.rollout,
         "changes": {module: dict(counts) for module, counts in header.changes.items()},
         "scope": None if scope is None else {name: _scope(one) for name, one in scope.items()},
         "references": {table: sorted(names) for table, names in header.references.items()},
@@ -292,6 +302,7 @@ def _header(document: Mapping[str, Any]) -> Header:
         },
         references={table: frozenset(_texts(n)) for table, n in document["references"].items()},
         hostgroup_names={int(n): _text(name) for n, name in document["hostgroup_names"].items()},
+        rollout=_text(document.get("rollout", "")),  # older snapshots have none
         taken_at=_text(document["taken_at"]),
         by=_text(document["by"]),
     )

@@ -134,6 +134,7 @@ HEADER = Header(
     changes={"MYSQL USERS": {"add": 1}},
     references={"scheduler": frozenset({"arg1"})},
     hostgroup_names={10: "writer"},
+    rollout="1f0c2a9e",
     taken_at="now",
     by="ann@ops",
 )
@@ -154,7 +155,16 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     layers = found.tables["mysql_query_rules"].layers
     comments = {layer: held[0][RULES.index["comment"]] for layer, held in layers.items()}
     assert comments == {Layer.MEMORY: "\udce9", Layer.DISK: "\udce9", Layer.RUNTIME: "a"}
-    for name in ("address", "version", "before", "sources", "changes", "references", "by"):
+    for name in (
+        "address",
+        "version",
+        "before",
+        "sources",
+        "changes",
+        "references",
+        "by",
+        "rollout",
+    ):
         assert getattr(found.header, name) == getattr(HEADER, name)
     scope = (found.header.scope or {})["mysql_query_rules"]
     assert scope.rows is not None

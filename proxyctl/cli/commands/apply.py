@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from proxyctl.apply.request import ApplyRequest, Approval, Reporter
     from proxyctl.apply.result import ApplyResult
     from proxyctl.fleet.outcome import Fleet, Rollout
+    from proxyctl.fleet.rollout import RolloutRequest
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
@@ -103,29 +104,52 @@ def _apply_to_all(
     *,
     asks: bool,
 ) -> int:
-    """Show the plans of all instances, ask once for each distinct plan, and roll out."""
+    """Plan all instances, ask once for each distinct plan, and roll out."""
     from proxyctl.fleet.members import as_applied
-    from proxyctl.fleet.rollout import RolloutRequest, roll_out
-    from proxyctl.render.fleet import instance_names
+    from proxyctl.render.apply import ROLLOUT
 
     fleet = as_applied(planned_fleet(targets, request.options, rollout))
-    _show_plans(fleet, format, is_all=True)
-    _refuse_fleet(fleet, skips=rollout.skip_unreachable)
-    if fleet.alike and asks:
-        _ask("apply", map(instance_names, fleet.alike))
-    result = roll_out(
-        targets,
-        fleet,
-        RolloutRequest(
-            request,
-            rollout.max_unavailable,
-            has_canary=rollout.strategy == "canary",
-            workers=rollout.parallel,
-            skips=rollout.skip_unreachable,
-        ),
+    result = roll_out_approved(
+        targets, fleet, rollout_request(request, rollout), format, verb="apply", asks=asks
     )
-    _report_all(result, format)
+    report_all(result, format, ROLLOUT.document)
     return result.exit_code
+
+
+def rollout_request(request: ApplyRequest, rollout: RolloutOptions) -> RolloutRequest:
+    """Return how the options let a fleet change."""
+    from proxyctl.fleet.rollout import RolloutRequest
+
+    return RolloutRequest(
+        request,
+        rollout.max_unavailable,
+        has_canary=rollout.strategy == "canary",
+        workers=rollout.parallel,
+        skips=rollout.skip_unreachable,
+    )
+
+
+def roll_out_approved(
+    targets: Sequence[Target],
+    fleet: Fleet,
+    request: RolloutRequest,
+    format: str,
+    *,
+    verb: str,
+    asks: bool,
+) -> Rollout:
+    """Show the plans of all instances, ask once for each distinct plan, and roll out.
+
+    Raises: as `_refuse_fleet` and `_ask`.
+    """
+    from proxyctl.fleet.rollout import roll_out
+    from proxyctl.render.fleet import instance_names
+
+    _show_plans(fleet, format, is_all=True)
+    _refuse_fleet(fleet, skips=request.skips)
+    if fleet.alike and asks:
+        _ask(verb, map(instance_names, fleet.alike))
+    return roll_out(targets, fleet, request)
 
 
 def _saved(
@@ -247,13 +271,16 @@ def report(plan: Plan, result: ApplyResult | None, format: str) -> int:
     return ExitCode.INCOMPLETE if behind else ExitCode.DONE
 
 
-def _report_all(rollout: Rollout, format: str) -> None:
-    """Write the result of each instance; if writing fails, the error lists the results."""
-    from proxyctl.render.apply import ROLLOUT, rollout_text
+def report_all(rollout: Rollout, format: str, document: Callable[[Rollout], str]) -> None:
+    """Write the result of each instance; if writing fails, the error lists the results.
+
+    `document`: returns the JSON.
+    """
+    from proxyctl.render.apply import rollout_text
 
     try:
         if format != "text":
-            write(ROLLOUT.document(rollout))
+            write(document(rollout))
         elif rollout.has_work:
             write(rollout_text(rollout, style()))
     except (Exception, KeyboardInterrupt) as error:

@@ -9,30 +9,43 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.commands.apply import approve, report, request_of
+from proxyctl.cli.commands.apply import (
+    approve,
+    report,
+    report_all,
+    request_of,
+    roll_out_approved,
+    rollout_request,
+)
 from proxyctl.cli.completion import completion, typed
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.option import flag
 from proxyctl.cli.options import (
+    AllInstancesOptions,
     Allowances,
     ChangeOptions,
     ConnectionOptions,
     FleetOptions,
     FormatOption,
+    RolloutOptions,
 )
 from proxyctl.cli.output import emit, progress, say, style, write
 from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
+    from proxyctl.apply.request import ApplyRequest
+    from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
 
 
 @completion
 def snapshot_names(context: typer.Context) -> Iterator[str]:
-    """Yield the snapshots of the instance, newest first."""
+    """Yield the snapshots of the instance, newest first; none with --all, which takes ids."""
     from proxyctl.snapshots.folder import history
 
+    if context.params.get("all_instances"):
+        return
     selection = SelectionOptions(typed(FileOptions, context), typed(ConnectionOptions, context))
     yield from (snapshot.name for snapshot in history(selection.address()))
 
@@ -40,27 +53,32 @@ def snapshot_names(context: typer.Context) -> Iterator[str]:
 def rollback(
     selection: SelectionOptions,
     allowances: Allowances,
+    fleet: RolloutOptions,
     apply_options: ChangeOptions,
     which: str | None = typer.Argument(
         None,
         metavar="SNAPSHOT",
-        help="A number or name from `history`, or a file. Default: the newest.",
+        help="A number or name from `history`, or a file; with --all the id of a rollout."
+        " Default: the newest.",
         autocompletion=snapshot_names,
     ),
     dry_run: bool = flag("--dry-run", "Show the plan and change nothing."),
     format: FormatOption = "text",
 ) -> int:
-    """Restore the configuration from a snapshot."""
+    """Restore the configuration from a snapshot; with --all, from those of the last rollout."""
     from proxyctl.apply.apply import apply_planned
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.render.history import snapshot_time
-    from proxyctl.render.plan import plans_json, plans_text
     from proxyctl.snapshots import folder
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
 
     request = replace(request_of(allowances.options(), apply_options, format), purpose=ROLLBACK)
     options = request.options
+    if fleet.is_for_all():
+        targets = selection.targets(fleet, files_are_optional=True)
+        asks = None if dry_run else not apply_options.auto_approve
+        return _rollback_all(targets, request, fleet, which, format, asks=asks)
     with selection.connect() as client:
         snapshot = folder.read(folder.find(client.address, which))
         check_fit(client, snapshot)
@@ -69,12 +87,7 @@ def rollback(
         if dry_run or not apply_options.auto_approve:
             reviewed, _ = rollback_plan(client, snapshot, options)
             if dry_run:
-                fleet = Fleet.of(reviewed)
-                write(
-                    plans_text(fleet, style(), is_all=False)
-                    if format == "text"
-                    else plans_json(fleet, is_all=False)
-                )
+                _write_plans(Fleet.of(reviewed), format, is_all=False)
                 return ExitCode.DONE
             request = replace(request, approval=approve(reviewed, format, verb="rollback"))
         plan, result = apply_planned(
@@ -85,11 +98,73 @@ def rollback(
     return report(plan, result, format)
 
 
-def history(selection: SelectionOptions, format: FormatOption = "text") -> int:
+def _rollback_all(
+    targets: Sequence[Target],
+    request: ApplyRequest,
+    rollout: RolloutOptions,
+    which: str | None,
+    format: str,
+    *,
+    asks: bool | None,
+) -> int:
+    """Take back a rollout. `asks`: whether to ask for approval; None: only show the plans."""
+    from proxyctl.fleet.rollback import applier_of, find_rollout, plan_rollback
+    from proxyctl.render.apply import ROLLBACK_ALL
+    from proxyctl.render.history import rollout_lines
+
+    found = find_rollout(targets, which)
+    for line in rollout_lines(found):
+        say(*style(sys.stderr).lines(line, then="  "))
+    with progress("planning", len(found.kept)) as advance:
+        fleet = plan_rollback(found, request.options, workers=rollout.parallel, done=advance)
+    if asks is None:
+        _write_plans(fleet, format, is_all=True)
+        return fleet.exit_code(differences=False)
+    result = roll_out_approved(
+        [*found.kept],
+        fleet,
+        replace(rollout_request(request, rollout), applier=applier_of(found)),
+        format,
+        verb="rollback",
+        asks=asks,
+    )
+    not_part = [target.name for target in found.without]
+    report_all(
+        result,
+        format,
+        lambda result: ROLLBACK_ALL.document(result, taken_back=found.rollout, not_part=not_part),
+    )
+    return result.exit_code
+
+
+def _write_plans(fleet: Fleet, format: str, *, is_all: bool) -> None:
+    from proxyctl.render.plan import plans_json, plans_text
+
+    emit(
+        format,
+        text=lambda: plans_text(fleet, style(), is_all=is_all),
+        json=lambda: plans_json(fleet, is_all=is_all),
+    )
+
+
+def history(
+    selection: SelectionOptions, fleet: AllInstancesOptions, format: FormatOption = "text"
+) -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
-    from proxyctl.render.history import HISTORY, history_text
+    from proxyctl.render.history import HISTORY, HISTORY_ALL, histories_text, history_text
     from proxyctl.snapshots import folder
 
+    if fleet.is_for_all():
+        histories = [
+            folder.InstanceHistory(name, address, folder.history(address))
+            for name, address in selection.addresses(fleet)
+        ]
+        emit(
+            format,
+            text=lambda: histories_text(histories, style()),
+            json=lambda: HISTORY_ALL.document(histories),
+        )
+        return ExitCode.DONE
     address = selection.address()
     kept = folder.history(address)
     if format == "json":
