@@ -221,8 +221,8 @@ EXIT_CODE = {
     " each admin module holds. Or it finished, and the members of a ProxySQL Cluster that it names"
     " do not follow. With `--all`: some instances were changed, and those that it names were not."
     " `nodes drain` and `nodes restore`: the message says what became of the node, for example that"
-    " it is still in use after `--timeout`. `digest reset`: it is not known whether the statistics"
-    " were cleared.",
+    " it is still in use after `--timeout`; with `--all`, of each instance. `digest reset`: it is"
+    " not known whether the statistics were cleared.",
     "USAGE": "A wrong command line.",
     "INTERRUPTED": "Interrupted from the keyboard. The message says what holds, as for 4.",
 }

@@ -251,6 +251,15 @@ class FleetOptions(AllInstancesOptions):
 
 
 @dataclass(frozen=True)
+class NodeFleetOptions(FleetOptions):
+    """How a drain or restore with --all proceeds from instance to instance."""
+
+    keep_going: bool = flag(
+        "--keep-going", "With --all: go on after an instance that refuses or cannot be read."
+    )
+
+
+@dataclass(frozen=True)
 class RolloutOptions(FleetOptions):
     """How an apply with --all proceeds from instance to instance."""
 

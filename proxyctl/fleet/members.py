@@ -23,7 +23,7 @@ def units(fleet: Fleet) -> list[list[Planned]]:
     Shape: each unit begins with the member to change first. Units in sync are left out.
     """
     ordered = []
-    for positions in _group_by_cluster([member.plan.members for member in fleet.planned]):
+    for positions in group_by_cluster([member.plan.members for member in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if all(member.is_in_sync for member in members):
             continue
@@ -102,7 +102,7 @@ def _behind(member: Planned) -> list[Refusal]:
     return [refusal for refusal in member.plan.refusals if refusal.code == STALE_MEMBER]
 
 
-def _group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
+def group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
     """Group instances by cluster; return their positions, each once, in order.
 
     `listed`: the members that each instance lists. Instances that list a common member are in the

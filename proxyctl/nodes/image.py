@@ -9,7 +9,7 @@ Source: measured on a three-node Galera cluster and on simulated nodes behind Pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -59,20 +59,7 @@ class ServerState:
     def find(self, text: str) -> Node:
         """Return the node that a text names. Raises: UsageError when it names none or several."""
         rows = (*self.configured.values(), *self.runtime.values())
-        nodes = {self.read(row).node for row in rows}
-        host, _, port = text.rpartition(":")
-        fitting = [
-            node
-            for node in nodes
-            if text.strip("[]") == node[0]
-            or text == node_text(node)
-            or (host.strip("[]"), port) == (node[0], str(node[1]))
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        names = sorted(map(node_text, fitting or nodes))
-        problem = "several nodes of that name" if fitting else "no such node"
-        raise UsageError(f"{text or repr(text)}: {problem}", fix=_fix(text, names))
+        return find_node(text, {self.read(row).node for row in rows})
 
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
         """Return the nodes of a hostgroup that take new queries with these rows."""
@@ -86,6 +73,23 @@ class ServerState:
         return placed_rows(
             self.layout, self.configured, self.runtime, self.topology, drained=frozenset(drained)
         )
+
+
+def find_node(text: str, nodes: Collection[Node]) -> Node:
+    """Return the node that a text names. Raises: UsageError when it names none or several."""
+    host, _, port = text.rpartition(":")
+    fitting = [
+        node
+        for node in nodes
+        if text.strip("[]") == node[0]
+        or text == node_text(node)
+        or (host.strip("[]"), port) == (node[0], str(node[1]))
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = sorted(map(node_text, fitting or nodes))
+    problem = "several nodes of that name" if fitting else "no such node"
+    raise UsageError(f"{text or repr(text)}: {problem}", fix=_fix(text, names))
 
 
 def _fix(text: str, names: list[str]) -> str | None:

@@ -11,9 +11,9 @@ from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape
-from proxyctl.render.fleet import FAILED, instance_names
+from proxyctl.render.fleet import FAILED, states_line
 from proxyctl.render.plan import PLAN
-from proxyctl.render.style import PLAIN, Style, listed_names, named_address
+from proxyctl.render.style import PLAIN, Style, named_address
 from proxyctl.text import printable
 
 
@@ -82,16 +82,11 @@ def _problems(rolled: Rolled) -> Iterator[str]:
 
 
 def _summary(rollout: Rollout) -> str:
-    parts = []
-    for state in State:
-        names = [rolled.name for rolled in rollout.rolled if rolled.state is state]
-        if names:
-            listed = "" if state is State.IN_SYNC else f": {listed_names(names)}"
-            parts.append(f"{len(names)} {state}{listed}")
-    if rollout.unread:
-        parts.append(f"{len(rollout.unread)} not read: {instance_names(rollout.unread)}")
-    count = counted(len(rollout.rolled) + len(rollout.unread), "instance")
-    return f"Fleet of {count}: {'; '.join(parts)}."
+    names: dict[str, list[str]] = {
+        state: [rolled.name for rolled in rollout.rolled if rolled.state is state]
+        for state in State
+    }
+    return states_line(names, rollout.unread, counted_only=[State.IN_SYNC])
 
 
 def apply_json(plan: Plan, result: ApplyResult | None) -> str:

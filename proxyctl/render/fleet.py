@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from proxyctl.errors import counted
 from proxyctl.fleet.members import clusters
@@ -38,6 +38,28 @@ def counts_line(read: int, parts: Sequence[str], failed: Sequence[Failed]) -> st
     """
     unread = [f"{len(failed)} not read: {instance_names(failed)}"] if failed else []
     return f"Fleet of {counted(read + len(failed), 'instance')}: {', '.join([*parts, *unread])}."
+
+
+def states_line(
+    names_by_state: Mapping[str, Sequence[str]],
+    failed: Sequence[Failed],
+    *,
+    counted_only: Collection[str] = (),
+) -> str:
+    """Return the last line about instances that a command changed: `Fleet of 3 instances: ...`.
+
+    `names_by_state`: the instances of each state, in the order to show. `counted_only`: the states
+    whose instances are counted and not named.
+    """
+    parts = [
+        f"{len(names)} {state}{'' if state in counted_only else f': {listed_names(names)}'}"
+        for state, names in names_by_state.items()
+        if names
+    ]
+    if failed:
+        parts.append(f"{len(failed)} not read: {instance_names(failed)}")
+    count = counted(sum(map(len, names_by_state.values())) + len(failed), "instance")
+    return f"Fleet of {count}: {'; '.join(parts)}."
 
 
 def failures(instances: Sequence[Failed], style: Style) -> Iterator[str]:

@@ -1,15 +1,16 @@
-"""The nodes of many instances as text and JSON: a line per node, a column per view of them."""
+"""The nodes of many instances as text and JSON: where they are; a drain or restore of one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from proxyctl.nodes.fleet import NodesOfFleet
+from proxyctl.nodes.fleet_drain import FleetNodeResult, NodeOutcome, NodeState
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.render.encode import Shape
-from proxyctl.render.fleet import FAILED, counts_line, failures
-from proxyctl.render.nodes import NODES, places_text
-from proxyctl.render.style import PLAIN, Style, listed_names
+from proxyctl.render.fleet import FAILED, counts_line, failures, states_line
+from proxyctl.render.nodes import NODES, places_text, unused_text
+from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.render.table import TableColumn, aligned
 from proxyctl.text import printable
 
@@ -56,6 +57,40 @@ def _parts(fleet: NodesOfFleet) -> Iterator[str]:
         yield "all agree"
 
 
+def node_at_all_text(result: FleetNodeResult, style: Style = PLAIN) -> str:
+    """Return the problems of instances, the counts, and whether the node is unused everywhere."""
+    lines: list[str] = []
+    for outcome in result.instances:
+        if outcome.error is not None:
+            instance = named_address(outcome.name, outcome.address)
+            lines.append(f"{instance}: {style('refuse', outcome.state)}")
+            lines += (f"  {line}" for line in _problems(outcome))
+    lines += failures(result.unread, style)
+    names: dict[str, list[str]] = {
+        state: [outcome.name for outcome in result.instances if outcome.state is state]
+        for state in NodeState
+    }
+    lines.append(states_line(names, result.unread))
+    text = "\n".join(lines) + "\n"
+    return text + unused_text(result.node) if result.node and result.is_unused else text
+
+
+def _problems(outcome: NodeOutcome) -> list[str]:
+    return [printable(line) for line in outcome.error.lines()] if outcome.error else []
+
+
+NODE_AT_ALL: Shape[FleetNodeResult] = Shape(
+    "nodes drain --all",
+    "hostname port interrupted instances failed",
+    hostname=lambda result: result.node and result.node[0],
+    port=lambda result: result.node and result.node[1],
+    interrupted=lambda result: result.was_interrupted,
+    instances=lambda result: NODE_OUTCOME.each(result.instances),
+    failed=lambda result: FAILED.each(result.unread),
+)
+NODE_OUTCOME: Shape[NodeOutcome] = Shape(
+    "instance after a drain or restore", "name address state unused problems", problems=_problems
+)
 NODES_OF_FLEET: Shape[NodesOfFleet] = Shape(
     "nodes list of a fleet",
     "instances failed differing",

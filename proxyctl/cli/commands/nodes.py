@@ -15,7 +15,13 @@ from proxyctl.cli.commands.apply import reporter
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
-from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, LockTimeoutOption
+from proxyctl.cli.options import (
+    BackendOptions,
+    FleetOptions,
+    FormatOption,
+    LockTimeoutOption,
+    NodeFleetOptions,
+)
 from proxyctl.cli.output import (
     check_new,
     columns,
@@ -32,6 +38,7 @@ from proxyctl.errors import ExitCode, InterruptedApplyError, UsageError, counted
 if TYPE_CHECKING:
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
+    from proxyctl.nodes.fleet_drain import FleetNodeResult
     from proxyctl.render.nodes import ShownInstance
 
 NodeArgument = Annotated[
@@ -108,6 +115,7 @@ def _list_all(targets: Sequence[Target], options: FleetOptions, format: str) -> 
 def drain(
     node: NodeArgument,
     selection: SelectionOptions,
+    fleet: NodeFleetOptions,
     wait: bool = flag(
         "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
@@ -121,11 +129,19 @@ def drain(
     """Stop new connections to a node, at RUNTIME only: a restart of ProxySQL ends it."""
     from proxyctl.nodes.drain import NodeRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
+    from proxyctl.nodes.fleet_drain import FleetNodeRequest, drain_at_all
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
     is_text = format == "text"
+    request = NodeRequest(node, force, lock_timeout, reporter())
+    if fleet.is_for_all():
+        at_all = FleetNodeRequest(
+            request, fleet.keep_going, fleet.parallel, timeout if wait else None
+        )
+        targets = selection.targets(fleet, files_are_optional=True)
+        return _report_at_all(drain_at_all(targets, at_all), format)
     with selection.connect() as client:
-        result = drain_node(client, NodeRequest(node, force, lock_timeout, reporter()))
+        result = drain_node(client, request)
         if is_text:
             text = drained_text(result.node, was_before=not result.is_changed)
             with _reporting(f"{node} is drained"):
@@ -142,6 +158,19 @@ def drain(
     return ExitCode.DONE
 
 
+def _report_at_all(result: FleetNodeResult, format: str) -> int:
+    """Write the result of a drain or restore at all instances, and return its exit code."""
+    from proxyctl.render.nodes_fleet import NODE_AT_ALL, node_at_all_text
+
+    with _reporting(node_at_all_text(result).splitlines()[-1]):
+        emit(
+            format,
+            text=lambda: node_at_all_text(result, style()),
+            json=lambda: NODE_AT_ALL.document(result),
+        )
+    return result.exit_code
+
+
 @contextmanager
 def _reporting(state: str) -> Iterator[None]:
     """Say what was done if the block, which writes it, is interrupted."""
@@ -154,16 +183,22 @@ def _reporting(state: str) -> Iterator[None]:
 def restore(
     node: NodeArgument,
     selection: SelectionOptions,
+    fleet: NodeFleetOptions,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
 ) -> int:
     """Return a drained node to its configuration."""
     from proxyctl.nodes.drain import NodeRequest
     from proxyctl.nodes.drain import restore as restore_node
+    from proxyctl.nodes.fleet_drain import FleetNodeRequest, restore_at_all
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
+    request = NodeRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
+    if fleet.is_for_all():
+        at_all = FleetNodeRequest(request, fleet.keep_going, fleet.parallel)
+        targets = selection.targets(fleet, files_are_optional=True)
+        return _report_at_all(restore_at_all(targets, at_all), format)
     with selection.connect() as client:
-        request = NodeRequest(node, lock_timeout_s=lock_timeout, reporter=reporter())
         result = restore_node(client, request)
         with _reporting(f"{node} is not drained"):
             if format == "text":
