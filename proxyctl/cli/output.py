@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -222,24 +222,26 @@ def check_new(path: Path) -> None:
         raise RefusedError(f"{path}: already exists", fix=fix)
 
 
-def new_folder(path: Path) -> Path:
-    """Return a folder for files of this command; made if it is missing.
+def new_files(folder: Path, names: Sequence[str], ending: str) -> dict[str, Path]:
+    """Return the path of a new file for each instance, by its name, in a new or empty folder.
 
-    Raises: RefusedError if something is there; ProxyctlError when it cannot be made.
+    The folder is made if it is missing. Raises: UsageError when two names would give the same file;
+    RefusedError if something is in the folder; ProxyctlError when it cannot be made.
     """
+    paths = {name: folder / (re.sub(r"[^\w.-]|^\.", "_", name) + ending) for name in names}
+    if len({*paths.values()}) < len(paths):
+        raise UsageError(
+            "two instances would get the same file: their names are too much alike",
+            fix="rename one of them in the section `instances`",
+        )
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        is_empty = next(path.iterdir(), None) is None
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = next(folder.iterdir(), None) is None
     except OSError as error:
-        raise ProxyctlError(f"{path}: {os_reason(error)}") from error
+        raise ProxyctlError(f"{folder}: {os_reason(error)}") from error
     if not is_empty:
-        raise RefusedError(f"{path}: not empty", fix="choose another folder with -o")
-    return path
-
-
-def file_name(name: str) -> str:
-    """Return the name of an instance as the name of a file."""
-    return re.sub(r"[^\w.-]|^\.", "_", name)
+        raise RefusedError(f"{folder}: not empty", fix="choose another folder with -o")
+    return paths
 
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:

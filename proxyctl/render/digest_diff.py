@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from operator import itemgetter
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 
 from proxyctl.render.digest_top import group_texts
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
+from proxyctl.render.fleet import FAILED
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
     Style,
-    instance_text,
+    listed_names,
     moment,
     seen_hostgroup,
     shown,
     wrapped,
 )
 from proxyctl.render.table import TableColumn, aligned
-from proxyctl.stats.diff import Diff, DigestDifference, DigestTrend, Side
-from proxyctl.stats.model import TABLE_GROUPS, DigestTable, Group, Load
+from proxyctl.stats.diff import (
+    ComparedInstance,
+    Diff,
+    DigestDifference,
+    DigestTrend,
+    Side,
+    SideLoad,
+)
+from proxyctl.stats.diff_of_fleet import DiffOfFleet
+from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
@@ -63,49 +72,57 @@ _TOTAL_COLUMNS: tuple[TableColumn[Total], ...] = (
 
 
 def _totals(diff: Diff) -> Iterator[Total]:
-    before, after = sides = diff.before, diff.after
-    yield "until", moment(before.table.taken_at), moment(after.table.taken_at), ""
-    yield "counted for", time_text(before.seconds * 1e6), time_text(after.seconds * 1e6), ""
-    rates = [side.rate(side.total) for side in sides]
-    yield "queries", rate_text(rates[0]), rate_text(rates[1]), change_text(*rates)
-    busy = [side.busy(side.total) for side in sides]
-    times = [f"{time_text(time)}/s" for time in busy]
-    yield "query time", times[0], times[1], change_text(*busy)
-    averages = [_average(side.total) for side in sides]
-    has_both = before.total.count_star and after.total.count_star
-    change = change_text(before.total.average, after.total.average) if has_both else ""
-    yield "average", averages[0], averages[1], change
+    both = [one.before for one in diff.instances], [one.after for one in diff.instances]
+    until = [moment(max(side.table.taken_at for side in sides)) for sides in both]
+    yield "until", until[0], until[1], ""
+    lengths = [_seconds_text([side.seconds for side in sides]) for sides in both]
+    yield "counted for", lengths[0], lengths[1], ""
+    before, after = diff.before, diff.after
+    change = change_text(before.rate, after.rate)
+    yield "queries", rate_text(before.rate), rate_text(after.rate), change
+    times = [f"{time_text(side.busy)}/s" for side in (before, after)]
+    yield "query time", times[0], times[1], change_text(before.busy, after.busy)
+    has_both = before.load.count_star and after.load.count_star
+    change = change_text(before.load.average, after.load.average) if has_both else ""
+    yield "average", _average(before.load), _average(after.load), change
+
+
+def _seconds_text(seconds: Sequence[int]) -> str:
+    """Return the times that instances were counted for: `1.00 h`, or `5.00 min to 1.00 h`."""
+    texts = [time_text(one * 1e6) for one in (min(seconds), max(seconds))]
+    return " to ".join(dict.fromkeys(texts))
 
 
 def _average(load: Load) -> str:
     return time_text(load.average) if load.count_star else "-"
 
 
-def _columns(before: Side, after: Side) -> list[TableColumn[DigestDifference]]:
-    """Return the columns of an entry, each number before and after."""
+def _rate(side: SideLoad) -> str:
+    return rate_text(side.rate) if side.load.count_star else "-"
 
-    def rate(side: Side, load: Load) -> str:
-        return rate_text(side.rate(load)) if load.count_star else "-"
 
-    def busy(side: Side, load: Load) -> str:
-        return f"{time_text(side.busy(load))}/s" if load.count_star else "-"
+def _busy(side: SideLoad) -> str:
+    return f"{time_text(side.busy)}/s" if side.load.count_star else "-"
 
-    return [
-        TableColumn("", lambda one: _WORDS[one.verdict], is_number=False),
-        TableColumn("time", lambda one: busy(before, one.before)),
-        TableColumn("after", lambda one: busy(after, one.after)),
-        TableColumn("queries", lambda one: rate(before, one.before)),
-        TableColumn("after", lambda one: rate(after, one.after)),
-        TableColumn("avg", lambda one: _average(one.before)),
-        TableColumn("after", lambda one: _average(one.after)),
-        TableColumn("change", _average_change),
-    ]
+
+_COLUMNS: tuple[TableColumn[DigestDifference], ...] = (
+    TableColumn("", lambda one: _WORDS[one.verdict], is_number=False),
+    TableColumn("time", lambda one: _busy(one.before)),
+    TableColumn("after", lambda one: _busy(one.after)),
+    TableColumn("queries", lambda one: _rate(one.before)),
+    TableColumn("after", lambda one: _rate(one.after)),
+    TableColumn("avg", lambda one: _average(one.before.load)),
+    TableColumn("after", lambda one: _average(one.after.load)),
+    TableColumn("change", lambda one: _average_change(one)),
+)
+"""The columns of an entry, each number before and after."""
 
 
 def _average_change(entry: DigestDifference) -> str:
     """Return how much slower or faster a digest became; '' if unknown."""
-    is_known = entry.after.count_star and entry.verdict is not DigestTrend.FEW_CALLS
-    return change_text(entry.before.average, entry.after.average) if is_known else ""
+    before, after = entry.before.load, entry.after.load
+    is_known = after.count_star and entry.verdict is not DigestTrend.FEW_CALLS
+    return change_text(before.average, after.average) if is_known else ""
 
 
 def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
@@ -130,14 +147,18 @@ def _counts(diff: Diff) -> str:
 
 def digest_diff_text(
     diff: Diff,
+    heading: str,
     order: str,
     style: Style = PLAIN,
     *,
     width: int = WIDTH,
     has_whole_texts: bool = False,
 ) -> str:
-    """Render a comparison in lines of `width`. `has_whole_texts`: do not shorten texts."""
-    lines = [style("bold", instance_text(diff.after.table)), ""]
+    """Render a comparison in lines of `width`, under a heading that names the instances.
+
+    `has_whole_texts`: do not shorten texts.
+    """
+    lines = [style("bold", heading), ""]
     lines += [*aligned(_TOTAL_COLUMNS, _totals(diff)), ""]
     for text in diff.notes:
         first, *continued = wrapped(printable(text), width - 6)
@@ -147,7 +168,7 @@ def digest_diff_text(
     if not diff.count:
         return "\n".join([*lines, "No digest has any queries."]) + "\n"
     lines += [style("bold", _counts(diff)), ""]
-    head, *figures = aligned(_columns(diff.before, diff.after), diff.entries)
+    head, *figures = aligned(_COLUMNS, diff.entries)
     lines.append(style("dim", head))
     for entry, line in zip(diff.entries, figures, strict=True):
         lines.append(style(_COLOURS[entry.verdict], line))
@@ -155,6 +176,8 @@ def digest_diff_text(
         labels = [*group_texts(group, diff.hostgroup_names)]
         if Group.HOSTGROUP not in group:
             labels.append(_moves(entry, diff.hostgroup_names))
+        if len(entry.instances) < len(diff.instances) and Group.INSTANCE not in group:
+            labels.append(f"on {listed_names(entry.instances)}")
         lines.append(" " * _INDENT + "  ".join(labels))
         if entry.text:
             limit = None if has_whole_texts else width - _INDENT
@@ -167,8 +190,8 @@ def digest_diff_text(
 
 def _moves(entry: DigestDifference, names: Mapping[int, str]) -> str:
     """Return the hostgroups of a digest; before and after if they differ."""
-    before = _hostgroups(entry.hostgroups_before, names)
-    after = _hostgroups(entry.hostgroups_after, names)
+    before = _hostgroups(entry.before.hostgroups, names)
+    after = _hostgroups(entry.after.hostgroups, names)
     return f"hostgroup {f'{before} -> {after}' if entry.is_moved else after or before}"
 
 
@@ -178,10 +201,27 @@ def _moves(entry: DigestDifference, names: Mapping[int, str]) -> str:
 DIFF: Shape[Diff] = Shape(
     "digest diff",
     "before after is_cleared notes counts digests",
-    before=lambda diff: _side(diff.before),
-    after=lambda diff: _side(diff.after),
+    before=lambda diff: _side(diff.instances[0].before),
+    after=lambda diff: _side(diff.instances[0].after),
+    is_cleared=lambda diff: diff.instances[0].is_cleared,
     counts=lambda diff: _counts_by_verdict(diff),
-    digests=lambda diff: [_entry(diff, entry) for entry in diff.entries],
+    digests=lambda diff: [_entry(diff, entry, is_of_fleet=False) for entry in diff.entries],
+)
+DIFF_OF_FLEET: Shape[DiffOfFleet] = Shape(
+    "digest diff of a fleet",
+    "before after instances failed notes counts digests",
+    before=lambda diff: _figures(diff.before, is_of_fleet=True, hostgroups=ABSENT),
+    after=lambda diff: _figures(diff.after, is_of_fleet=True, hostgroups=ABSENT),
+    instances=lambda diff: COMPARED.each(diff.instances),
+    failed=lambda diff: FAILED.each(diff.failed),
+    counts=lambda diff: _counts_by_verdict(diff),
+    digests=lambda diff: [_entry(diff, entry, is_of_fleet=True) for entry in diff.entries],
+)
+COMPARED: Shape[ComparedInstance] = Shape(
+    "compared instance",
+    "before after is_cleared",
+    before=lambda one: _side(one.before),
+    after=lambda one: _side(one.after),
 )
 SIDE: Shape[DigestTable] = Shape(
     "side of a comparison",
@@ -191,16 +231,22 @@ SIDE: Shape[DigestTable] = Shape(
 )
 ENTRY: Shape[DigestDifference] = Shape(
     "compared digest",
-    f"{' '.join(TABLE_GROUPS)} digest_text verdict moved before after",
-    **{group.value: lambda _: ABSENT for group in TABLE_GROUPS},
+    f"{' '.join(Group)} digest_text verdict moved instances before after",
+    **{group.value: lambda _: ABSENT for group in Group},
     digest_text=lambda _: ABSENT,
     moved=lambda one: one.is_moved,
+    instances=lambda one: list(one.instances),
 )
-FIGURES: Shape[Load] = Shape(
+FIGURES: Shape[SideLoad] = Shape(
     "figures of a side",
-    "count_star sum_time average max_time sum_rows_sent sum_rows_affected hostgroups",
-    average=lambda one: round(one.average, 3),
-    hostgroups=lambda _: ABSENT,
+    "count_star sum_time average max_time sum_rows_sent sum_rows_affected hostgroups"
+    " queries_per_s time_per_s",
+    **{name: attrgetter(f"load.{name}") for name in ("count_star", "sum_time", "max_time")},
+    average=lambda one: round(one.load.average, 3),
+    sum_rows_sent=attrgetter("load.sum_rows_sent"),
+    sum_rows_affected=attrgetter("load.sum_rows_affected"),
+    queries_per_s=lambda one: round(one.rate, 6),
+    time_per_s=lambda one: round(one.busy, 3),
 )
 
 
@@ -210,13 +256,22 @@ def _counts_by_verdict(diff: Diff) -> dict[str, int]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    return {**SIDE.encode(side.table, seconds=side.seconds), **FIGURES.encode(side.total)}
+    figures = _figures(side.counted, is_of_fleet=False, hostgroups=ABSENT)
+    return {**SIDE.encode(side.table, seconds=side.seconds), **figures}
 
 
-def _entry(diff: Diff, entry: DigestDifference) -> dict[str, object]:
-    columns: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
+def _figures(side: SideLoad, *, is_of_fleet: bool, **values: object) -> dict[str, object]:
+    """Return the figures; the rates of one instance follow from its `seconds`."""
+    rates = {} if is_of_fleet else {"queries_per_s": ABSENT, "time_per_s": ABSENT}
+    return FIGURES.encode(side, **rates, **values)
+
+
+def _entry(diff: Diff, entry: DigestDifference, *, is_of_fleet: bool) -> dict[str, object]:
+    values: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
     if Group.DIGEST in diff.by:
-        columns["digest_text"] = entry.text
-    before = FIGURES.encode(entry.before, hostgroups=entry.hostgroups_before)
-    after = FIGURES.encode(entry.after, hostgroups=entry.hostgroups_after)
-    return ENTRY.encode(entry, **columns, before=before, after=after)
+        values["digest_text"] = entry.text
+    if not is_of_fleet:
+        values["instances"] = ABSENT
+    before = _figures(entry.before, is_of_fleet=is_of_fleet)
+    after = _figures(entry.after, is_of_fleet=is_of_fleet)
+    return ENTRY.encode(entry, **values, before=before, after=after)

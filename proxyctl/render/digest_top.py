@@ -5,7 +5,7 @@ The other formats have one line or object per digest; CSV and JSON have the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -90,12 +90,6 @@ def digest_top_text(
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
     return "\n".join(lines) + "\n"
-
-
-def instances_text(instances: Sequence[CountedInstance]) -> str:
-    """Return the heading of a list over many instances: `3 instances: px1, px2, px3`."""
-    names = listed_names([one.name for one in instances])
-    return f"{counted(len(instances), 'instance')}: {names}"
 
 
 def _columns(top: Ranking) -> Iterator[TableColumn[Ranked]]:

@@ -26,6 +26,11 @@ def instance_names(instances: Sequence[Planned | Failed]) -> str:
     return listed_names([instance.name for instance in instances])
 
 
+def instances_text(names: Sequence[str]) -> str:
+    """Return the heading over sums of many instances: `3 instances: px1, px2, px3`."""
+    return f"{counted(len(names), 'instance')}: {listed_names(names)}"
+
+
 def alike_text(names: Sequence[str], version: str) -> str:
     """Return the heading over the report that several instances share."""
     return f"{listed_names(names)}  {len(names)} instances alike, ProxySQL {printable(version)}"

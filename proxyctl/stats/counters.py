@@ -163,6 +163,41 @@ def tally(
     return Tally(table, tuple(by), groups, first_seen)
 
 
+@dataclass(frozen=True)
+class Growth:
+    """What an instance counted before an earlier reading, and between it and a later one."""
+
+    earlier: Tally
+    """The earlier reading: what was counted before it."""
+    later: Tally
+    """The later reading, grouped by the same columns."""
+    is_cleared: bool
+    """Whether the counters were cleared in between, so that the counts before that are lost."""
+
+    @property
+    def seconds_before(self) -> int:
+        """The time that the earlier reading was counted for, at least 1. Units: seconds."""
+        return max(self.earlier.table.taken_at - self.earlier.began_at, 1)
+
+    @property
+    def seconds(self) -> int:
+        """The time that the growth was counted for, at least 1. Units: seconds."""
+        began_at = max(self.earlier.table.taken_at, self.later.began_at if self.is_cleared else 0)
+        return max(self.later.table.taken_at - began_at, 1)
+
+    def of(self, key: CounterKey) -> Bundle:
+        """Return the growth of a group; empty if the later reading lacks it."""
+        group = self.later.groups.get(key)
+        if group is None:
+            return Bundle()
+        return group if self.is_cleared else group.since(self.earlier.groups.get(key))
+
+
+def growth(earlier: Tally, later: Tally) -> Growth:
+    """Return what was counted between two readings of an instance."""
+    return Growth(earlier, later, later.was_cleared_since(earlier))
+
+
 def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
     """Yield reasons why a comparison of the tables may mislead."""
     addresses = sorted({table.address for table in tables})

@@ -12,14 +12,15 @@ significant if the other side should have shown it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import nlargest
 from itertools import chain
+from typing import Self
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts
+from proxyctl.stats.counters import Bundle, CounterKey, Growth, Tally, doubts, growth
 from proxyctl.stats.model import DigestTable, Group, Load
 
 LEAST_CALLS = 30
@@ -44,19 +45,17 @@ class DigestTrend(StrEnum):
 
 
 def verdict(
-    before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
+    before: Load, after: Load, *, expected: float, slowest_after: int | None
 ) -> DigestTrend:
     """Return how a digest changed.
 
-    Units: `seconds` that each side was counted for; `slowest_after`, the slowest call after, in
-    microseconds, None if unknown.
+    `expected`: the calls that a side without calls should have had, at the rate of the other side.
+    Units: `slowest_after`, the slowest call after, in microseconds, None if unknown.
     """
-    if not before.count_star:
-        expected = after.count_star * seconds[0] / seconds[1]
-        return DigestTrend.NEW if expected >= LEAST_EXPECTED else DigestTrend.FEW_CALLS
-    if not after.count_star:
-        expected = before.count_star * seconds[1] / seconds[0]
-        return DigestTrend.VANISHED if expected >= LEAST_EXPECTED else DigestTrend.FEW_CALLS
+    if not before.count_star or not after.count_star:
+        if expected < LEAST_EXPECTED:
+            return DigestTrend.FEW_CALLS
+        return DigestTrend.VANISHED if before.count_star else DigestTrend.NEW
     if min(before.count_star, after.count_star) < LEAST_CALLS:
         return DigestTrend.FEW_CALLS
     if _is_above(after, slowest_after, before):
@@ -95,6 +94,32 @@ class DiffSort(StrEnum):
     COUNT = "count"
 
 
+@dataclass(slots=True)
+class SideLoad:
+    """What one side counted, with its rates. Those of several instances are added up."""
+
+    load: Load = field(default_factory=Load)
+    """The load."""
+    rate: float = 0.0
+    """The calls per second."""
+    busy: float = 0.0
+    """The query time per second. Units: microseconds."""
+    expected: float = 0.0
+    """The calls that the other side should have had at this rate."""
+    hostgroups: dict[int, int] = field(default_factory=dict)
+    """The calls by hostgroup; -1 is the query cache."""
+
+    def __iadd__(self, other: SideLoad) -> Self:
+        """Add what another instance counted. Changes: self."""
+        self.load += other.load
+        self.rate += other.rate
+        self.busy += other.busy
+        self.expected += other.expected
+        for number, calls in other.hostgroups.items():
+            self.hostgroups[number] = self.hostgroups.get(number, 0) + calls
+        return self
+
+
 @dataclass(frozen=True)
 class DigestDifference:
     """A digest, or a value of the requested columns, before and after."""
@@ -103,18 +128,16 @@ class DigestDifference:
     """The digest, or the values of the requested columns."""
     text: str
     """The digest text; '' if `digest` is not a requested column."""
-    before: Load
-    """The load before."""
-    after: Load
-    """The load after."""
-    hostgroups_before: Mapping[int, int]
-    """The calls before, by hostgroup; -1 is the query cache."""
-    hostgroups_after: Mapping[int, int]
-    """The calls after, by hostgroup; -1 is the query cache."""
+    before: SideLoad
+    """What was counted before."""
+    after: SideLoad
+    """What was counted after."""
     verdict: DigestTrend
     """How the entry changed."""
     is_moved: bool
     """Whether the distribution of calls over hostgroups changed."""
+    instances: tuple[str, ...] = ()
+    """The instances that counted it."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +151,29 @@ class Side:
     total: Load = field(default_factory=Load)
     """The load."""
 
-    def rate(self, load: Load) -> float:
-        """Return the calls per second."""
-        return load.count_star / self.seconds
+    @property
+    def counted(self) -> SideLoad:
+        """The load with its rates."""
+        return SideLoad(
+            self.total, self.total.count_star / self.seconds, self.total.sum_time / self.seconds
+        )
 
-    def busy(self, load: Load) -> float:
-        """Return the query time per second, in microseconds."""
-        return load.sum_time / self.seconds
+
+@dataclass(frozen=True)
+class ComparedInstance:
+    """The two tables of an instance."""
+
+    before: Side
+    """The earlier table and its load."""
+    after: Side
+    """The later table, and the load since the earlier one."""
+    is_cleared: bool
+    """Whether the counters were cleared in between."""
+
+    @property
+    def name(self) -> str:
+        """The name of the instance."""
+        return self.after.table.name
 
 
 @dataclass
@@ -143,13 +182,9 @@ class Diff:
 
     by: tuple[Group, ...]
     """The requested columns."""
-    before: Side
-    """The earlier table and its load."""
-    after: Side
-    """The later table and its load."""
-    is_cleared: bool
-    """Whether the counters were cleared in between."""
-    notes: Sequence[str]
+    instances: list[ComparedInstance] = field(default_factory=list)
+    """The compared instances."""
+    notes: Sequence[str] = ()
     """The reasons why the comparison may mislead."""
     entries: Sequence[DigestDifference] = ()
     """The first entries in the requested order."""
@@ -161,11 +196,99 @@ class Diff:
     """The names from the files, by number."""
 
     @property
+    def before(self) -> SideLoad:
+        """What all instances counted before."""
+        return _sum(one.before.counted for one in self.instances)
+
+    @property
+    def after(self) -> SideLoad:
+        """What all instances counted after."""
+        return _sum(one.after.counted for one in self.instances)
+
+    @property
     def count(self) -> int:
         """The number of entries, listed or not."""
         return sum(self.counts.values())
 
 
+def _sum(sides: Iterable[SideLoad]) -> SideLoad:
+    total = SideLoad()
+    for side in sides:
+        total += side
+    return total
+
+
+# What one instance counted ------------------------------------------------------------------------
+@dataclass(slots=True)
+class GrownGroup:
+    """A group of one instance, or of several, before and after."""
+
+    text: str
+    """The digest text."""
+    before: SideLoad
+    """What was counted before."""
+    after: SideLoad
+    """What was counted after."""
+    slowest: int
+    """The slowest call since the counters began. Units: microseconds."""
+    is_slowest_after: bool
+    """Whether that call was one of those after: it was slower than all calls before."""
+    instances: tuple[str, ...]
+    """The instances that counted the group."""
+
+    def add(self, other: GrownGroup) -> None:
+        """Add what another instance counted. Changes: self."""
+        if other.slowest > self.slowest:
+            self.is_slowest_after = other.is_slowest_after
+        elif other.slowest == self.slowest:
+            self.is_slowest_after |= other.is_slowest_after
+        self.slowest = max(self.slowest, other.slowest)
+        self.before += other.before
+        self.after += other.after
+        self.instances += other.instances
+
+
+def compared_instance(grown: Growth) -> ComparedInstance:
+    """Return the tables of an instance; its loads are still empty."""
+    return ComparedInstance(
+        Side(grown.earlier.table, grown.seconds_before),
+        Side(grown.later.table, grown.seconds),
+        grown.is_cleared,
+    )
+
+
+def grown_groups(
+    grown: Growth, instance: ComparedInstance
+) -> Iterator[tuple[CounterKey, GrownGroup]]:
+    """Yield the groups with calls. Changes: adds them to the totals of `instance`."""
+    earlier, later, nothing = grown.earlier.groups, grown.later.groups, Bundle()
+    seconds, seconds_after = instance.before.seconds, instance.after.seconds
+    names = (instance.name,)
+    # Counters that are still empty do not show when they were cleared.
+    expected_for = seconds_after if later or not grown.is_cleared else 0
+    for key in chain(earlier, later.keys() - earlier.keys()):
+        held, since = earlier.get(key, nothing), grown.of(key)
+        before, after = _side_load(held, seconds), _side_load(since, seconds_after)
+        if not before.load.count_star and not after.load.count_star:
+            continue
+        before.expected, after.expected = before.rate * expected_for, after.rate * seconds
+        slowest = later[key].total().max_time if key in later else 0
+        instance.before.total.__iadd__(before.load)
+        instance.after.total.__iadd__(after.load)
+        is_slowest_after = grown.is_cleared or slowest > before.load.max_time
+        yield (
+            key,
+            GrownGroup(since.text or held.text, before, after, slowest, is_slowest_after, names),
+        )
+
+
+def _side_load(bundle: Bundle, seconds: int) -> SideLoad:
+    load = bundle.total()
+    calls = {int(key[0]): part.count_star for key, part in sorted(bundle.parts.items())}
+    return SideLoad(load, load.count_star / seconds, load.sum_time / seconds, 0.0, calls)
+
+
+# Comparing it -------------------------------------------------------------------------------------
 def compare(
     before: Tally, after: Tally, *, sort: DiffSort = DiffSort.CHANGE, limit: int = 20
 ) -> Diff:
@@ -174,93 +297,76 @@ def compare(
     The other entries are only counted: there may be a million. Raises: UsageError when no time
     passed between the tables.
     """
-    if after.table.taken_at <= before.table.taken_at:
-        raise UsageError(
-            "AFTER was not taken later than BEFORE: no time passed between them",
-            fix="name the earlier snapshot first, and wait at least a second between two snapshots",
-        )
-    is_cleared = after.was_cleared_since(before)
-    began_at = max(before.table.taken_at, after.began_at if is_cleared else 0)
-    diff = Diff(
-        after.by,
-        Side(before.table, max(before.table.taken_at - before.began_at, 1)),
-        Side(after.table, max(after.table.taken_at - began_at, 1)),
-        is_cleared,
-        [*_notes(before, after, is_cleared=is_cleared)],
-    )
-
-    def measure(entry: DigestDifference) -> tuple[float, int]:
-        time = entry.after.sum_time
-        match sort:
-            case DiffSort.CHANGE:
-                return abs(diff.after.busy(entry.after) - diff.before.busy(entry.before)), time
-            case DiffSort.TIME:
-                return time, time
-            case DiffSort.AVG:
-                return entry.after.average, time
-            case DiffSort.COUNT:
-                return entry.after.count_star, time
-
-    # nlargest of 0 entries would read, and so count, none.
-    diff.entries = nlargest(max(limit, 1), _counted(diff, before, after), key=measure)[:limit]
+    refuse_no_time(before.table, after.table)
+    grown = growth(before, after)
+    instance = compared_instance(grown)
+    diff = Diff(after.by, [instance], [*notes_of(grown)])
+    list_differences(diff, grown_groups(grown, instance), sort, limit)
     return diff
 
 
-def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[DigestDifference]:
-    """Yield the entries with calls. Changes: adds them to the counts of `diff`."""
-    # Counters that are still empty do not show when they were cleared.
-    is_known = after.groups or not diff.is_cleared
-    seconds = diff.before.seconds, diff.after.seconds if is_known else 0
-    total, total_after, nothing = diff.before.total, diff.after.total, Bundle()
-    for key in chain(before.groups, after.groups.keys() - before.groups.keys()):
-        entry = _entry(
-            key,
-            before.groups.get(key, nothing),
-            after.groups.get(key, nothing),
-            seconds,
-            is_cleared=diff.is_cleared,
+def refuse_no_time(before: DigestTable, after: DigestTable, where: str = "") -> None:
+    """Refuse two tables between which no time passed. `where`: precedes the message.
+
+    Raises: UsageError.
+    """
+    if after.taken_at <= before.taken_at:
+        raise UsageError(
+            f"{where}AFTER was not taken later than BEFORE: no time passed between them",
+            fix="name the earlier snapshot first, and wait at least a second between two snapshots",
         )
-        if entry.before.count_star or entry.after.count_star:
+
+
+def list_differences(
+    diff: Diff, groups: Iterable[tuple[CounterKey, GrownGroup]], sort: DiffSort, limit: int
+) -> None:
+    """Compare the groups one by one. Changes: adds the entries and their counts to `diff`."""
+
+    def entries() -> Iterator[DigestDifference]:
+        for key, group in groups:
+            entry = _entry(key, group)
             diff.counts[entry.verdict] += 1
             diff.moved += entry.is_moved
-            total += entry.before
-            total_after += entry.after
             yield entry
 
+    def measure(entry: DigestDifference) -> tuple[float, int]:
+        time = entry.after.load.sum_time
+        match sort:
+            case DiffSort.CHANGE:
+                return abs(entry.after.busy - entry.before.busy), time
+            case DiffSort.TIME:
+                return time, time
+            case DiffSort.AVG:
+                return entry.after.load.average, time
+            case DiffSort.COUNT:
+                return entry.after.load.count_star, time
 
-def _entry(
-    key: CounterKey, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_cleared: bool
-) -> DigestDifference:
-    grown = after if is_cleared else after.since(before)
-    load_before, load_after = before.total(), grown.total()
-    # The slowest call after is known only if it was slower than all calls before.
-    slowest = after.total().max_time
-    is_known = is_cleared or slowest > load_before.max_time
-    calls, calls_after = _by_hostgroup(before), _by_hostgroup(grown)
+    # nlargest of 0 entries would read, and so count, none.
+    diff.entries = nlargest(max(limit, 1), entries(), key=measure)[:limit]
+
+
+def _entry(key: CounterKey, group: GrownGroup) -> DigestDifference:
+    before, after = group.before, group.after
     return DigestDifference(
         key,
-        after.text or before.text,
-        load_before,
-        load_after,
-        calls,
-        calls_after,
+        group.text,
+        before,
+        after,
         verdict(
-            load_before,
-            load_after,
-            seconds=seconds,
-            slowest_after=slowest if is_known else None,
+            before.load,
+            after.load,
+            expected=after.expected if not before.load.count_star else before.expected,
+            slowest_after=group.slowest if group.is_slowest_after else None,
         ),
-        is_moved(calls, calls_after),
+        is_moved(before.hostgroups, after.hostgroups),
+        group.instances,
     )
 
 
-def _by_hostgroup(side: Bundle) -> dict[int, int]:
-    return {int(hostgroup): load.count_star for (hostgroup,), load in sorted(side.parts.items())}
-
-
-def _notes(before: Tally, after: Tally, *, is_cleared: bool) -> Iterator[str]:
-    yield from doubts([before.table, after.table])
-    if is_cleared:
+def notes_of(grown: Growth) -> Iterator[str]:
+    """Yield the reasons why the comparison of an instance may mislead."""
+    yield from doubts([grown.earlier.table, grown.later.table])
+    if grown.is_cleared:
         yield (
             "the counters were cleared in between (by a restart of ProxySQL, a read of the _reset"
             " table, TRUNCATE or SAVE MYSQL DIGEST TO DISK): the counts between BEFORE and then are"

@@ -55,8 +55,17 @@ def write_digest_file(
     """Write the file completely or not at all, readable by its owner only; return its bytes.
 
     Rows are read one by one and not kept. `progress`: called with the number of rows written.
-    Raises: OSError, and what reading the rows raises.
+    Raises: ProxyctlError when it cannot be written, and what reading the rows raises.
     """
+    try:
+        return _write(table, path, is_compressed=is_compressed, progress=progress)
+    except OSError as error:
+        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
+
+
+def _write(
+    table: DigestTable, path: Path, *, is_compressed: bool, progress: Callable[[int], None]
+) -> int:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as raw:
@@ -125,6 +134,33 @@ def read_digest_file(path: Path, option: str = "") -> DigestTable:
         variables={str(name): str(value) for name, value in header["variables"].items()},
         uptime=header.get("uptime"),
     )
+
+
+def read_digest_folder(folder: Path) -> dict[str, DigestTable]:
+    """Return the digests of a folder of `digest snapshot --all`, by the name of the instance.
+
+    Raises: ProxyctlError when the folder holds no files, another file than one with digests, or two
+    of one instance.
+    """
+    fix = "make one with: proxyctl digest snapshot --all -o FOLDER"
+    if folder.is_file():
+        raise ProxyctlError(f"{folder}: a file; with --all this is a folder", fix=fix)
+    try:
+        paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise ProxyctlError(f"{folder}: {os_reason(error)}", fix=fix) from error
+    if not paths:
+        raise ProxyctlError(f"{folder}: no files with digests", fix=fix)
+    tables: dict[str, DigestTable] = {}
+    for path in paths:
+        table = read_digest_file(path)
+        if table.name in tables:
+            raise ProxyctlError(
+                f"{path}: another file in {folder} has the digests of {table.name}, too",
+                fix="keep one of them",
+            )
+        tables[table.name] = table
+    return tables
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts, tally
+from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts, growth, tally
 from proxyctl.stats.model import DigestTable, Group, Load
 
 
@@ -140,19 +140,18 @@ def make_report(
 
 def _interval(earlier: Tally, later: Tally, groups: dict[CounterKey, Bundle]) -> Interval:
     """Return the load between two tables. Changes: adds the growth to `groups`."""
-    is_cleared = later.was_cleared_since(earlier)
+    grown = growth(earlier, later)
     whole = Load()
     by_hostgroup: dict[int, int] = defaultdict(int)
     for key, group in later.groups.items():
-        grown = group if is_cleared else group.since(earlier.groups.get(key))
         sums = groups.setdefault(key, Bundle(group.text))
-        for place, load in grown.parts.items():
+        for place, load in grown.of(key).parts.items():
             whole += load
             by_hostgroup[int(place[0])] += load.sum_time
             sums.parts.setdefault(place, Load())
             sums.parts[place] += load
     start, end = earlier.table.taken_at, later.table.taken_at
-    return Interval(start, end, whole, by_hostgroup, is_cleared)
+    return Interval(start, end, whole, by_hostgroup, grown.is_cleared)
 
 
 def _parts(

@@ -33,7 +33,8 @@ GroupOption = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN,...",
-        help="Group by digest, hostgroup, schemaname, username, client_address. Default: digest.",
+        help="Group by digest, hostgroup, schemaname, username, client_address; with --all also by"
+        " instance. Default: digest.",
     ),
 ]
 TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
@@ -137,8 +138,8 @@ def _top_of_fleet(
     has_whole_texts: bool,
 ) -> int:
     """List the digests of all instances; name those that cannot be read."""
-    from proxyctl.render.digest_top import TOP_OF_FLEET, instances_text
-    from proxyctl.render.fleet import failures
+    from proxyctl.render.digest_top import TOP_OF_FLEET
+    from proxyctl.render.fleet import failures, instances_text
     from proxyctl.stats.top.fleet import read_top_of_fleet
 
     targets = selection.targets(fleet)
@@ -148,7 +149,7 @@ def _top_of_fleet(
     if ranking.instances or format != "text":
         _emit(
             ranking,
-            instances_text(ranking.instances),
+            instances_text([one.name for one in ranking.instances]),
             format,
             json=lambda: TOP_OF_FLEET.document(ranking),
             has_whole_texts=has_whole_texts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +12,10 @@ import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
+from proxyctl.cli.commands.digest_fleet import DiffOptions, diff_all, snapshot_all
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import out_option, parsed, value
-from proxyctl.cli.options import AutoApproveOption, FormatOption
+from proxyctl.cli.options import AutoApproveOption, FleetOptions, FormatOption
 from proxyctl.cli.output import (
     check_new,
     check_writable,
@@ -35,53 +36,49 @@ from proxyctl.errors import (
     RefusedError,
     UsageError,
     counted,
-    os_reason,
 )
 from proxyctl.stats.diff import DiffSort
-from proxyctl.stats.model import NOT_COUNTING, is_counting
+from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
 from proxyctl.stats.units import microseconds_of, size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.stats.model import DigestTable
 
 
-SnapshotOption = Annotated[
-    str | None,
-    out_option(
-        help="A new file for the digests; uncompressed if its name ends in .jsonl."
-        " Default: digests-NAME-TIME.jsonl.gz."
-    ),
-]
+def snapshot(
+    selection: SelectionOptions,
+    fleet: FleetOptions,
+    out: Annotated[
+        str | None,
+        out_option(
+            help="A new file for the digests; uncompressed if its name ends in .jsonl."
+            " Default: digests-NAME-TIME.jsonl.gz. With --all a new folder."
+        ),
+    ] = None,
+) -> int:
+    """Write the digests that the instance has seen into a file, to compare with later.
 
-
-def snapshot(selection: SelectionOptions, out: SnapshotOption = None) -> int:
-    """Write the digests that the instance has seen into a file, to compare with later."""
+    With --all: a file for each instance.
+    """
+    from proxyctl.stats.digest_file import write_digest_file
     from proxyctl.stats.read import streamed_digests
 
+    if fleet.is_for_all():
+        return snapshot_all(selection.targets(fleet, files_are_optional=True), fleet, out)
     with selection.connect() as client:
         path = _snapshot_path(out, client.name)
         with streamed_digests(client) as digests, progress("digests", len(digests.rows)) as advance:
-            size = _write(digests, path, advance)
+            size = write_digest_file(
+                digests, path, is_compressed=_is_compressed(path), progress=advance
+            )
     if not is_counting(digests.variables):
         say(f"note: {NOT_COUNTING}")
     say(f"{counted(len(digests.rows), 'entry')} saved to {path} ({size_text(size)})")
     return ExitCode.DONE
 
 
-def _write(table: DigestTable, path: Path, advance: Callable[[int], None]) -> int:
-    """Write digests to a file that only its owner can read; return its size in bytes.
-
-    The file is compressed unless its name ends in .json or .jsonl. Raises: ProxyctlError when it
-    cannot be written.
-    """
-    from proxyctl.stats.digest_file import write_digest_file
-
-    is_compressed = path.suffix not in (".json", ".jsonl")
-    try:
-        return write_digest_file(table, path, is_compressed=is_compressed, progress=advance)
-    except OSError as error:
-        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
+def _is_compressed(path: Path) -> bool:
+    return path.suffix not in (".json", ".jsonl")
 
 
 def _snapshot_path(out: str | None, name: str) -> Path:
@@ -99,8 +96,12 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 
 def diff(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     snapshots: list[str] | None = typer.Argument(
-        None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
+        None,
+        metavar="BEFORE AFTER",
+        help="Two snapshots; with --all two folders of `digest snapshot --all`."
+        " Default for AFTER: the instance.",
     ),
     before: str | None = value("FILE", "The snapshot BEFORE."),
     after: str | None = value("FILE", "The snapshot AFTER."),
@@ -114,8 +115,12 @@ def diff(
     full_text: FullTextOption = False,
     format: FormatOption = "text",
 ) -> int:
-    """Compare digests before and after: rates, times, hostgroups, new and missing digests."""
+    """Compare digests before and after: rates, times, hostgroups, new and missing digests.
+
+    With --all: of each instance, added up.
+    """
     from proxyctl.render.digest_diff import DIFF, digest_diff_text
+    from proxyctl.render.style import instance_text
     from proxyctl.stats.counters import tally
     from proxyctl.stats.diff import compare
     from proxyctl.stats.digest_file import read_digest_file
@@ -129,6 +134,13 @@ def diff(
         raise UsageError("BEFORE is missing", fix=fix)
     if (extra := next(paths, None)) is not None:
         raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
+    if fleet.is_for_all():
+        groups = columns_of(group, Group)
+        options = DiffOptions(groups, sort, limit, full_text)
+        return diff_all(selection, fleet, before, after, options, format)
+    for path in filter(None, (before, after)):
+        if Path(path).is_dir():
+            raise UsageError(f"{path}: a folder", fix="compare two folders with --all")
     groups = columns_of(group)
     first = tally(read_digest_file(Path(before)), groups)
     if after is not None:
@@ -141,7 +153,12 @@ def diff(
     emit(
         format,
         text=lambda: digest_diff_text(
-            comparison, sort, style(), width=columns(), has_whole_texts=full_text
+            comparison,
+            instance_text(second.table),
+            sort,
+            style(),
+            width=columns(),
+            has_whole_texts=full_text,
         ),
         json=lambda: DIFF.document(comparison),
     )
@@ -150,7 +167,13 @@ def diff(
 
 def reset(
     selection: SelectionOptions,
-    out: SnapshotOption = None,
+    out: Annotated[
+        str | None,
+        out_option(
+            help="A new file for the digests; uncompressed if its name ends in .jsonl."
+            " Default: digests-NAME-TIME.jsonl.gz."
+        ),
+    ] = None,
     older_than: int | None = value(
         "TIME",
         "Clear only the entries not seen for this long, such as 7d."
@@ -161,6 +184,7 @@ def reset(
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
     from proxyctl.instance.interrupts import uninterrupted
+    from proxyctl.stats.digest_file import write_digest_file
     from proxyctl.stats.read import read_digest_memory, streamed_digests
 
     age_s = (older_than or 0) // 1_000_000
@@ -194,7 +218,7 @@ def reset(
             )
         began = time.monotonic()
         with streamed_digests(client) as digests:
-            _write(digests, path, lambda _done: None)
+            write_digest_file(digests, path, is_compressed=_is_compressed(path))
         with uninterrupted():
             cleared = _clear(client, age_s, path)
     say(

@@ -27,8 +27,7 @@ from proxyctl.cli.output import (
     can_ask,
     check_new,
     emit,
-    file_name,
-    new_folder,
+    new_files,
     progress,
     say,
     style,
@@ -166,13 +165,7 @@ def _export_all(
 
     if out is None:
         raise UsageError("export --all needs -o FOLDER, for one file for each instance")
-    folder = new_folder(Path(out))
-    paths = {target.name: folder / f"{file_name(target.name)}.{format}" for target in targets}
-    if len({*paths.values()}) < len(paths):
-        raise UsageError(
-            "two instances would get the same file: their names are too much alike",
-            fix="rename one of them in the section `instances`",
-        )
+    paths = new_files(Path(out), [target.name for target in targets], f".{format}")
 
     def work(target: Target) -> tuple[Path, WrittenFile]:
         with target.connect() as client:

@@ -19,7 +19,8 @@ from proxyctl.catalog import Version
 from proxyctl.errors import ExitCode, ProxyctlError
 from proxyctl.fleet.outcome import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
-from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, Group, Load
+from proxyctl.stats.apart import apart_notes, with_names
+from proxyctl.stats.model import Group, Load
 from proxyctl.stats.read import (
     DIGESTS,
     digest_column,
@@ -46,43 +47,17 @@ class TopOfFleet(Ranking):
 
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
-        notes: dict[str, list[str]] = {}
-        for one in self.instances:
-            for note in counting_notes(one.variables, self.options, one.total):
-                notes.setdefault(note, []).append(one.name)
-        return [
-            *(f"{', '.join(names)}: {note}" for note, names in notes.items()),
-            *_differences(self.instances),
-        ]
+        notes = (
+            (one.name, note)
+            for one in self.instances
+            for note in counting_notes(one.variables, self.options, one.total)
+        )
+        return [*with_names(notes), *apart_notes(self.instances)]
 
     @property
     def exit_code(self) -> ExitCode:
         """The worst code of the instances that could not be read."""
         return worst([failure.error.exit_code for failure in self.failed])
-
-
-def _differences(instances: Sequence[CountedInstance]) -> Iterator[str]:
-    """Yield why one query may have several digests: other versions, or other digest variables."""
-    apart = "a query may have another digest there, and is then listed apart"
-    if text := _values(instances, lambda one: one.version):
-        yield f"ProxySQL is {text}: {apart}"
-    names = {name for one in instances for name in one.variables} - {SWITCH, TRACKS_CLIENTS}
-    for name in sorted(names):
-        if text := _values(instances, lambda one, name=name: one.variables.get(name)):  # type: ignore[misc]
-            yield f"{name} is {text}: {apart}"
-
-
-def _values(
-    instances: Sequence[CountedInstance], value_of: Callable[[CountedInstance], str | None]
-) -> str:
-    """Return the values with the names of their instances; '' if all have the same."""
-    names: dict[str, list[str]] = {}
-    for one in instances:
-        if (value := value_of(one)) is not None:
-            names.setdefault(value, []).append(one.name)
-    if len(names) < 2:
-        return ""
-    return ", ".join(f"{value} on {' and '.join(who)}" for value, who in names.items())
 
 
 # Reading them ------------------------------------------------------------------------------------

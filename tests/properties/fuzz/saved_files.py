@@ -120,7 +120,7 @@ def _digest_file(folder: Path) -> Iterator[Run]:
         make_report([table], limit=5)
         first = tally(read_digest_file(before))
         found = compare(first, tally(read_digest_file(path), earlier=first))
-        digest_diff_text(found, "change")
+        digest_diff_text(found, "px1", "change")
         DIFF.document(found)
 
     yield run
