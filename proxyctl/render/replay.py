@@ -10,12 +10,15 @@ from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.encode import INSTANCE, Shape, document
 from proxyctl.render.explain import SOURCES
+from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
 from proxyctl.render.plan import SHARD_MOVE
-from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
+from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, listed_names, shown
 from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
+from proxyctl.stats.replay.fleet import AlikeReplay, ReplayOfFleet
 from proxyctl.stats.replay.result import ChangedDigest, Flow, Replay
+from proxyctl.stats.top.model import CountedInstance
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
@@ -36,6 +39,29 @@ def replay_text(
         lines.append(style("refuse", f"shard move   {printable(text)}"))
     lines += [""] * bool(moves)
     return "\n".join([*lines, *body_lines(report, style)]) + "\n"
+
+
+def replay_of_fleet_text(fleet: ReplayOfFleet, style: Style = PLAIN) -> str:
+    """Render each replay once, under the names of the instances that share it."""
+    pages = []
+    for one in fleet.replays:
+        names = [instance.name for instance in one.instances]
+        title = alike_text(names, one.replay.version) if len(names) > 1 else ""
+        pages.append(replay_text(one.replay, style, title=title, moves=one.moves))
+    last = [*failures(fleet.failed, style), _fleet_counts(fleet) + "\n"]
+    return "\n".join([*pages, *last])
+
+
+def _fleet_counts(fleet: ReplayOfFleet) -> str:
+    """Return the counts of instances by what the files would change there."""
+    count = {True: 0, False: 0}
+    for one in fleet.replays:
+        count[one.may_change] += len(one.instances)
+    changing = [one.instances for one in fleet.replays if one.may_change]
+    names = "; ".join(listed_names([one.name for one in group]) for group in changing)
+    parts = [f"{count[False]} with no change"] if count[False] else []
+    parts += [f"{count[True]} with changes: {names}"] if changing else []
+    return counts_line(sum(count.values()), parts, fleet.failed)
 
 
 def body_lines(report: Replay, style: Style) -> Iterator[str]:
@@ -173,6 +199,24 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
     """Render a replay as JSON."""
     head = REPLAY.encode(report, shard_moves=SHARD_MOVE.each(moves))
     return document({**head, **REPLAYED.encode(report)})
+
+
+def replay_of_fleet_json(fleet: ReplayOfFleet) -> str:
+    """Render the replays of many instances as JSON."""
+    replays = [{**ALIKE_REPLAY.encode(one), **REPLAYED.encode(one.replay)} for one in fleet.replays]
+    return REPLAY_OF_FLEET.document(fleet, replays=replays)
+
+
+REPLAY_OF_FLEET: Shape[ReplayOfFleet] = Shape(
+    "replay of a fleet", "replays failed", failed=lambda fleet: FAILED.each(fleet.failed)
+)
+ALIKE_REPLAY: Shape[AlikeReplay] = Shape(
+    "replay of instances alike",
+    "instances shard_moves",
+    instances=lambda one: REPLAYED_INSTANCE.each(one.instances),
+    shard_moves=lambda one: SHARD_MOVE.each(one.moves),
+)
+REPLAYED_INSTANCE: Shape[CountedInstance] = Shape("replayed instance", f"{INSTANCE} taken_at")
 
 
 OUTCOME: Shape[QueryTreatment] = Shape(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
@@ -332,6 +333,34 @@ def digester_of(configuration: Configuration, dialect: Dialect = MYSQL) -> Diges
 
 def _with_nul(digest_of: Callable[[bytes], Digest], query: bytes) -> Digest:
     return digest_of(query + b"\0")
+
+
+def routing_likeness(configuration: Configuration, dialect: Dialect = MYSQL) -> str:
+    """Return a hash that two configurations share if they route every query alike.
+
+    Comments do not count. Raises: as `router_of`.
+    """
+    held = configuration.tables.get(dialect.users)
+    users = frontends(held.layout, held.rows.values()) if held else {}
+    variables = configuration.all_variables()
+    content = (
+        RoutingVariables.from_values(variables, configuration.version, dialect),
+        digester_of(configuration, dialect).options,
+        sorted(users.items()),
+        _rows_of(configuration, dialect.rules),
+        _rows_of(configuration, dialect.fast_routing),
+    )
+    return sha256(repr(content).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _rows_of(configuration: Configuration, table: str) -> list[str]:
+    """Return the rows of a table as texts in a fixed order, without comments."""
+    held = configuration.tables.get(table)
+    if held is None:
+        return []
+    names = [name for name in held.layout.names if name != "comment"]
+    places = [held.layout.index[name] for name in names]
+    return sorted(repr([row[place] for place in places]) for row in held.rows.values())
 
 
 def router_of(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.query import ClientQuery
     from proxyctl.routing.routing_test import RoutingTest
+    from proxyctl.stats.replay.fleet import ReplayOfFleet
     from proxyctl.stats.rule_hits import RuleReport
 
 _LINES_AT_ONCE = 1_000
@@ -251,6 +252,7 @@ def _prepared(
 
 def replay(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
@@ -260,13 +262,31 @@ def replay(
     ),
     format: FormatOption = "text",
 ) -> int:
-    """Show how the files would reroute the queries that the instance has seen."""
+    """Show how the files would reroute the queries that the instance has seen.
+
+    With --all: the digests of all instances, once for those whose rules change alike.
+    """
     from proxyctl.plan.files import routing_change_of
-    from proxyctl.render.replay import replay_json, replay_text
+    from proxyctl.render.replay import (
+        replay_json,
+        replay_of_fleet_json,
+        replay_of_fleet_text,
+        replay_text,
+    )
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed
 
+    if fleet.is_for_all():
+        if digests is not None:
+            raise UsageError("--digests is of one instance", fix="choose it with --instance")
+        replays = _replays(selection.targets(fleet), fleet, limit)
+        emit(
+            format,
+            text=lambda: replay_of_fleet_text(replays, style()),
+            json=lambda: replay_of_fleet_json(replays),
+        )
+        return replays.exit_code(differences=detailed_exitcode)
     table = read_digest_file(Path(digests), "--digests") if digests else None
     target = selection.target()
     with target.connect() as client:
@@ -283,6 +303,16 @@ def replay(
     if detailed_exitcode and (report.may_change or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE
+
+
+def _replays(targets: Sequence[Target], fleet: FleetOptions, limit: int) -> ReplayOfFleet:
+    """Read the rules and the digests of all instances, and replay them."""
+    from proxyctl.stats.replay.fleet import read_fleet, replay_fleet
+
+    with progress("reading digests", len(targets)) as advance:
+        digests = read_fleet(targets, workers=fleet.parallel, done=advance)
+    with progress("replaying digests", len(digests.groups)) as advance:
+        return replay_fleet(digests, limit=limit, done=advance)
 
 
 def rules(

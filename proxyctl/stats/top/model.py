@@ -135,6 +135,8 @@ class CountedInstance:
     """The version that the instance reports."""
     taken_at: int
     """When it was read. Units: unix seconds of the instance's clock."""
+    began_at: int
+    """When its counters began; without digests, when it was read. Units: unix seconds."""
     total: Load
     """The load of its whole table."""
     variables: Mapping[str, str] = field(default_factory=dict)
