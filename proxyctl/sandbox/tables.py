@@ -93,7 +93,13 @@ _LOGS = {
         "system_memory": (
             "timestamp INT, allocated INT, resident INT, active INT, mapped INT, metadata INT,"
             " retained INT"
-        )
+        ),
+        "history_mysql_query_digest": (
+            "dump_time INT, hostgroup INT, schemaname VARCHAR, username VARCHAR,"
+            " client_address VARCHAR, digest VARCHAR, digest_text VARCHAR, count_star INT,"
+            " first_seen INT, last_seen INT, sum_time INT, min_time INT, max_time INT,"
+            " sum_rows_affected INT, sum_rows_sent INT"
+        ),
     },
 }
 """Tables that ProxySQL fills in the course of time, by schema. In the sandbox they stay empty."""

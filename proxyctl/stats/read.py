@@ -28,7 +28,7 @@ from proxyctl.stats.rule_hits import RuleHitsSample
 
 DIGESTS = "stats_mysql_query_digest"
 
-_GROUP = 1_000
+GROUP_ROWS = 1_000
 """Rows per JSON text. A digest text has up to 2 KB by default, and 1 MB at most."""
 
 
@@ -103,6 +103,11 @@ def digest_column(version: Version) -> str:
     return "'0x'||substr('0000000000000000'||upper(trim(substr(digest,3))),-16)"
 
 
+def row_columns(version: Version) -> str:
+    """Return the SQL expressions for the columns of a `SeenDigest`, separated by commas."""
+    return ",".join(SeenDigest._fields).replace("digest", digest_column(version), 1)
+
+
 # The table, whole --------------------------------------------------------------------------------
 def read_digests(client: AdminClient) -> DigestTable:
     """Return all digests that the instance has seen, as rows that can be read more than once.
@@ -132,7 +137,7 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
         yield replace(table, rows=rows)
 
 
-def _started_at(client: AdminClient) -> int | None:
+def read_started_at(client: AdminClient) -> int | None:
     """Return when ProxySQL started, in unix seconds of its clock; None if not reported.
 
     The statement also reads the clock: reading the digest table afterwards takes seconds.
@@ -149,13 +154,13 @@ def _started_at(client: AdminClient) -> int | None:
 @contextmanager
 def _groups(client: AdminClient) -> Iterator[tuple[DigestTable, Iterator[bytes]]]:
     """Yield the table with the number of its rows, and the rows as JSON lists."""
-    variables, started_at = read_digest_variables(client), _started_at(client)
-    columns = ",".join(SeenDigest._fields).replace("digest", digest_column(client.version), 1)
+    variables, started_at = read_digest_variables(client), read_started_at(client)
+    columns = row_columns(client.version)
     # The count comes first, so that a file can begin with it.
     sql = (
         f"SELECT (SELECT count(*) FROM {DIGESTS}), strftime('%s','now') UNION ALL"
         f" SELECT count(*), json_group_array(json_array({columns})) FROM {DIGESTS}"
-        f" GROUP BY rowid/{_GROUP}"
+        f" GROUP BY rowid/{GROUP_ROWS}"
     )
     with client.stream(sql) as records:
         total, now = next(records, (None, None))

@@ -1,0 +1,361 @@
+"""Adds what an instance counted since the last collection to a store.
+
+Mostly only the digests that ran since then are read. The sums of the whole table, read with them,
+prove that nothing is missing. If they do not agree (counters were cleared, ProxySQL restarted), the
+whole table is read. A collection is one transaction. It begins after the reading, so two collectors
+do not wait for each other's instances; the one that finds a later collection than it began with
+adds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from proxyctl.errors import InstanceError
+from proxyctl.instance.client import AdminClient
+from proxyctl.stats.counters import JITTER_S, CounterPair, were_cleared
+from proxyctl.stats.model import NOT_COUNTING, DigestTable, Load, is_counting
+from proxyctl.stats.read import streamed_digests
+from proxyctl.stats.store.file import opened_store, writing
+from proxyctl.stats.store.keep import add_period, forget_before, roll_up
+from proxyctl.stats.store.reading import (
+    ChangedDigests,
+    newest_dump,
+    read_changed_digests,
+    read_dumps,
+)
+from proxyctl.stats.store.series import SeriesOfInstance
+from proxyctl.stats.units import time_text
+
+_MARGIN_S = 5
+"""How long before the last collection a digest may have run that is read again: ProxySQL copies the
+table before it reads the clock."""
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class LastReading:
+    """The last reading of an instance in the store."""
+
+    instance: int
+    """Its number in the store."""
+    collections: int
+    """The number of collections so far."""
+    taken_at: int
+    """When it was read. Units: unix seconds of the instance's clock."""
+    uptime: int | None
+    """The ProxySQL_Uptime; None if unknown. Units: seconds."""
+    dumped_at: int
+    """The newest dump that was read; 0 without dumps. Units: unix seconds."""
+    sums: Load
+    """The sums of the table, without max_time."""
+    first_seen: int | None
+    """The earliest first_seen of the table; None without rows. Units: unix seconds."""
+
+    @property
+    def started_at(self) -> int | None:
+        """When ProxySQL started, in unix seconds; None if unknown."""
+        return None if self.uptime is None else self.taken_at - self.uptime
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The result of a collection from one instance."""
+
+    name: str
+    """The name of the instance in the files, or its address."""
+    address: str
+    """The address of the admin interface."""
+    seconds: int
+    """The time that the growth covers; 0 for a first collection. Units: seconds."""
+    growth: Load
+    """What was added; its `entries` are the rows that grew."""
+    is_first: bool = False
+    """Whether counting begins with this collection."""
+    notes: tuple[str, ...] = ()
+    """What is not as usual, for people."""
+
+
+def collect(path: Path, client: AdminClient) -> Collected:
+    """Add what the instance counted since the last collection; the first one only keeps counters.
+
+    Sends only SELECTs. Raises: InstanceError; ProxyctlError for a file that cannot be used.
+    """
+    with opened_store(path, is_new_allowed=True) as store:
+        last = _last_reading(store, client)
+        if last is not None and newest_dump(client) == last.dumped_at:
+            changes = read_changed_digests(client, last.taken_at - _MARGIN_S)
+            # A dump in between has moved some of the digests.
+            if newest_dump(client) == last.dumped_at:
+                with writing(store):
+                    if _last_reading(store, client) != last:
+                        return _overtaken(client)
+                    if (added := _add_changes(store, last, changes)) is not None:
+                        return added
+        with writing(store):
+            return _collect_whole(store, client)
+
+
+def _overtaken(client: AdminClient) -> Collected:
+    note = "another collector added the same time meanwhile: nothing was added twice"
+    return Collected(client.name, client.address, 0, Load(), notes=(note,))
+
+
+def _last_reading(store: sqlite3.Connection, client: AdminClient) -> LastReading | None:
+    found = store.execute(
+        "SELECT id, collections, taken_at, uptime, dumped_at, entries, count_star, sum_time,"
+        " sum_rows_sent, sum_rows_affected, first_seen FROM instance"
+        " WHERE name = ? AND address = ?",
+        (client.name, client.address),
+    ).fetchone()
+    if found is None:
+        return None
+    instance, collections, taken_at, uptime, dumped_at, *sums, first_seen = found
+    entries, calls, time, sent, affected = sums
+    load = Load(entries, calls, time, 0, sent, affected)
+    return LastReading(instance, collections, taken_at, uptime, dumped_at, load, first_seen)
+
+
+# Only what changed -------------------------------------------------------------------------------
+def _add_changes(
+    store: sqlite3.Connection, last: LastReading, changes: ChangedDigests
+) -> Collected | None:
+    """Add the growth of the digests that ran; None, and nothing added, if there was more."""
+    table = changes.table
+    if _case(last, table) is not CollectionCase.GROWN:
+        return None
+    if were_cleared(
+        CounterPair(last.sums.entries, last.sums.count_star, last.first_seen, last.started_at),
+        CounterPair(
+            changes.whole.entries, changes.whole.count_star, changes.first_seen, table.started_at
+        ),
+    ):
+        return None
+    series = SeriesOfInstance(store, last.instance)
+    grown = series.measure(table.rows, _moved_s(last, table))
+    expected = Load(last.sums.entries + grown.new)
+    for part in (last.sums, grown.total):
+        expected.count_star += part.count_star
+        expected.sum_time += part.sum_time
+        expected.sum_rows_sent += part.sum_rows_sent
+        expected.sum_rows_affected += part.sum_rows_affected
+    if expected != changes.whole:
+        return None
+    series.add_growth(table.taken_at)
+    series.keep_counters()
+    whole = changes.whole, changes.first_seen
+    return _finished(store, last, table, whole, grown.total, CollectionCase.GROWN)
+
+
+def _moved_s(last: LastReading, table: DigestTable) -> int:
+    """Return the seconds by which the clock was set: a start stays the same moment."""
+    was, now = last.started_at, table.started_at
+    return 0 if was is None or now is None else now - was
+
+
+# The whole table ---------------------------------------------------------------------------------
+def _collect_whole(store: sqlite3.Connection, client: AdminClient) -> Collected:
+    """Add the dumps and the whole table. A dump while the table is read makes it begin again."""
+    for _ in range(_TRIES):
+        store.execute("SAVEPOINT reading")
+        dumped_at = newest_dump(client)
+        last = _last_reading(store, client)
+        is_first = last is None
+        if last is None:
+            last = _begin(store, client)
+        if dumped_at > last.dumped_at:
+            is_first = False
+            last = _add_dumps(store, client, last, dumped_at)
+        with streamed_digests(client) as table:
+            added = _add_whole(store, last, table, is_first=is_first)
+        if newest_dump(client) == dumped_at:
+            return added
+        store.execute("ROLLBACK TO reading")
+    raise InstanceError(
+        f"{client.address}: ProxySQL moved its digests to disk each time they were read",
+        fix="raise admin-stats_mysql_query_digest_to_disk",
+    )
+
+
+def _begin(store: sqlite3.Connection, client: AdminClient) -> LastReading:
+    """Add the instance to the store; return a reading of nothing."""
+    cursor = store.execute(
+        "INSERT INTO instance VALUES (NULL, ?, ?, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL)",
+        (client.name, client.address),
+    )
+    return LastReading(int(cursor.lastrowid or 0), 0, 0, None, 0, Load(), None)
+
+
+def _add_dumps(
+    store: sqlite3.Connection, client: AdminClient, last: LastReading, until: int
+) -> LastReading:
+    """Add the dumps after the last reading; return a reading of nothing at the last dump.
+
+    The first of all dumps covers an unknown time, so it is only the beginning.
+    """
+    series = SeriesOfInstance(store, last.instance)
+    known_at, is_first = last.taken_at, not last.collections
+    dumps = read_dumps(client, last.dumped_at, until)
+    for dumped_at, groups in groupby(dumps, key=itemgetter(0)):
+        rows = (row for _, group in groups for row in group)
+        if is_first:
+            for _ in rows:
+                pass
+        else:
+            series.measure(rows, 0)
+            series.add_growth(dumped_at)
+            add_period(store, last.instance, dumped_at, max(dumped_at - known_at, 0))
+        if not is_first and last.sums.entries:
+            series.forget_counters()
+            last = LastReading(last.instance, last.collections, 0, None, 0, Load(), None)
+        known_at, is_first = dumped_at, False
+    return LastReading(last.instance, last.collections, known_at, None, until, Load(), None)
+
+
+def _add_whole(
+    store: sqlite3.Connection, last: LastReading, table: DigestTable, *, is_first: bool
+) -> Collected:
+    series = SeriesOfInstance(store, last.instance)
+    if is_first:
+        series.begin(table.rows)
+        return _finished(store, last, table, series.whole(), Load(), CollectionCase.FIRST)
+    case = _case(last, table)
+    if case is CollectionCase.CLEARED:
+        series.forget_counters()
+    grown = series.measure(table.rows, _moved_s(last, table))
+    if case is CollectionCase.GROWN and last.sums.entries:
+        is_cleared = grown.cleared > 0 or not grown.continued
+        case = CollectionCase.CLEARED if is_cleared else case
+    growth = Load()
+    if case is not CollectionCase.UNKNOWN:
+        growth = grown.total
+        series.add_growth(table.taken_at)
+    series.forget_missing()
+    series.keep_counters()
+    return _finished(store, last, table, series.whole(), growth, case)
+
+
+# The result --------------------------------------------------------------------------------------
+class CollectionCase(Enum):
+    """How the counters of a reading relate to those of the last one."""
+
+    GROWN = auto()
+    """They went on."""
+    FIRST = auto()
+    """There was no last reading."""
+    CLEARED = auto()
+    """They were cleared in between, or ProxySQL was restarted: the reading is the growth."""
+    UNKNOWN = auto()
+    """ProxySQL was restarted, or its clock was set: it cannot be known which."""
+
+
+def _case(last: LastReading, table: DigestTable) -> CollectionCase:
+    """Return what the uptimes tell: GROWN, CLEARED by a restart, or UNKNOWN."""
+    was, now = last.started_at, table.started_at
+    if was is None or now is None or last.uptime is None or table.uptime is None:
+        return CollectionCase.GROWN
+    if table.uptime < last.uptime - JITTER_S:
+        return CollectionCase.CLEARED
+    # A clock that is set moves the start, too. It moves it behind the last reading only if it is
+    # set by more than the uptime, which also looks like a restart.
+    if now - was > 2 * JITTER_S and now > last.taken_at:
+        return CollectionCase.UNKNOWN
+    return CollectionCase.GROWN
+
+
+_NOTES = {
+    CollectionCase.FIRST: (
+        "the first collection only notes the counters: what they hold was counted before"
+    ),
+    CollectionCase.CLEARED: (
+        "the counters were cleared since the last collection (by a restart of ProxySQL, a read of"
+        " the _reset table or TRUNCATE): what was counted between the last collection and then is"
+        " lost"
+    ),
+    CollectionCase.UNKNOWN: (
+        "ProxySQL was restarted, or its clock was set, and its uptime does not tell which: what it"
+        " counted since the last collection is left out"
+    ),
+}
+
+
+def _finished(
+    store: sqlite3.Connection,
+    last: LastReading,
+    table: DigestTable,
+    whole: tuple[Load, int | None],
+    growth: Load,
+    case: CollectionCase,
+) -> Collected:
+    """Keep the reading of the whole table, `whole` with its first_seen; return the result."""
+    (sums, first_seen), is_known = whole, case in (CollectionCase.GROWN, CollectionCase.CLEARED)
+    seconds = _seconds(last, table, case) if is_known else 0
+    store.execute(
+        "UPDATE instance SET collections = ?, taken_at = ?, uptime = ?, dumped_at = ?, entries = ?,"
+        " count_star = ?, sum_time = ?, sum_rows_sent = ?, sum_rows_affected = ?, first_seen = ?"
+        " WHERE id = ?",
+        (
+            *(last.collections + 1, table.taken_at, table.uptime, last.dumped_at),
+            *(sums.entries, sums.count_star, sums.sum_time),
+            *(sums.sum_rows_sent, sums.sum_rows_affected, first_seen, last.instance),
+        ),
+    )
+    _keep_settings(store, last.instance, table)
+    if is_known:
+        is_cleared = case is CollectionCase.CLEARED
+        add_period(store, last.instance, table.taken_at, seconds, is_cleared=is_cleared)
+    roll_up(store, table.taken_at)
+    notes = [_NOTES[case]] if case in _NOTES else []
+    notes += _clock_notes(last, table, case)
+    if not is_counting(table.variables):
+        notes.append(NOT_COUNTING)
+    is_first = case is CollectionCase.FIRST
+    return Collected(table.name, table.address, seconds, growth, is_first, tuple(notes))
+
+
+def _seconds(last: LastReading, table: DigestTable, case: CollectionCase) -> int:
+    """Return the time since the last reading; the uptime knows it even if the clock was set."""
+    if case is CollectionCase.GROWN and last.uptime is not None and table.uptime is not None:
+        return max(table.uptime - last.uptime, 0)
+    return max(table.taken_at - last.taken_at, 0)
+
+
+def _clock_notes(last: LastReading, table: DigestTable, case: CollectionCase) -> Iterator[str]:
+    if case is not CollectionCase.GROWN or not last.taken_at:
+        return
+    moved = min(table.taken_at - last.taken_at, 0)
+    if last.started_at is not None and table.started_at is not None:
+        moved = table.started_at - last.started_at
+    if abs(moved) > 2 * JITTER_S:
+        yield (
+            f"its clock was set {'back' if moved < 0 else 'forward'} by"
+            f" {time_text(abs(moved) * 1e6)}: the sums are right, the time that they are kept under"
+            " may not be"
+        )
+
+
+def _keep_settings(store: sqlite3.Connection, instance: int, table: DigestTable) -> None:
+    """Keep the version and the variables, if they are not those of the last collection."""
+    now = table.version, json.dumps(dict(sorted(table.variables.items())))
+    last = store.execute(
+        "SELECT version, variables FROM settings WHERE instance = ? ORDER BY since DESC LIMIT 1",
+        [instance],
+    ).fetchone()
+    if last != now:
+        store.execute(
+            "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)",
+            (instance, table.taken_at, *now),
+        )
+
+
+def forget(path: Path, moment: int) -> None:
+    """Delete what a store counted before a moment. Units: unix seconds. Raises: ProxyctlError."""
+    with opened_store(path) as store, writing(store):
+        forget_before(store, moment)

@@ -1,0 +1,184 @@
+"""Adds what was counted between two readings of a digest table to a store.
+
+A counter goes on if it was not cleared in between: then its growth is the difference. A counter
+that was cleared, or that is new, grew by all that it holds. SQLite compares a reading with the last
+one: there may be a million rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from proxyctl.stats.counters import JITTER_S
+from proxyctl.stats.model import Load, SeenDigest
+
+_BATCH = 1_000
+_COLUMNS = ", ".join(SeenDigest._fields)
+_TEXTS = ("schemaname", "username", "client_address", "digest", "digest_text")
+_CELLS = ", ".join(
+    f"CAST(?{number} AS TEXT)" if name in _TEXTS else f"?{number}"
+    for number, name in enumerate(SeenDigest._fields, 1)
+)
+_KEY = "instance, digest, hostgroup, schemaname, username, client_address"
+_COUNTERS = "count_star, sum_time, sum_rows_affected, sum_rows_sent"
+_SET_COUNTERS = ", ".join(
+    f"{name} = excluded.{name}" for name in f"{_COUNTERS}, first_seen, last_seen".split(", ")
+)
+_KEY_OF_READING = f"{{instance}}{_KEY.removeprefix('instance')}"
+ADDED = (
+    "count_star = count_star + excluded.count_star, sum_time = sum_time + excluded.sum_time,"
+    " min_time = CASE WHEN min_time = 0 THEN excluded.min_time WHEN excluded.min_time = 0"
+    " THEN min_time ELSE min(min_time, excluded.min_time) END,"
+    " max_time = max(max_time, excluded.max_time),"
+    " sum_rows_affected = sum_rows_affected + excluded.sum_rows_affected,"
+    " sum_rows_sent = sum_rows_sent + excluded.sum_rows_sent"
+)
+"""The SQL that adds a row of growth to the row that is there."""
+
+
+def bindable(text: str) -> str | bytes:
+    """Return a text for SQLite, which takes no surrogate escapes: `CAST(? AS TEXT)` takes both."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True)
+class GrowthOfRows:
+    """What the rows of a reading grew by."""
+
+    total: Load
+    """The growth; its `entries` are the rows that grew."""
+    continued: int
+    """The rows whose counters went on."""
+    cleared: int
+    """The rows whose counters began again."""
+    new: int
+    """The rows that the last reading did not have."""
+
+
+class SeriesOfInstance:
+    """The rows of one instance in a store, to which readings are added in one transaction."""
+
+    def __init__(self, store: sqlite3.Connection, instance: int) -> None:
+        self._store = store
+        self._instance = instance
+
+    def begin(self, rows: Iterable[SeenDigest]) -> None:
+        """Keep the counters of a first reading, which tell no growth. Rows are read in batches."""
+        for batch in _batches(rows):
+            self._store.executemany(
+                f"INSERT OR IGNORE INTO digest SELECT digest, digest_text FROM ({_AS_ROW})", batch
+            )
+            self._store.executemany(
+                f"INSERT INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
+                f" SELECT {self._key}, {_COUNTERS}, first_seen, last_seen FROM ({_AS_ROW})",
+                batch,
+            )
+
+    @property
+    def _key(self) -> str:
+        return _KEY_OF_READING.format(instance=self._instance)
+
+    def measure(self, rows: Iterable[SeenDigest], moved_s: int) -> GrowthOfRows:
+        """Return what the rows grew by. Rows are read in batches, and held by SQLite.
+
+        Units: `moved_s`, the seconds by which the clock was set since the last reading.
+        """
+        self._take_in(rows)
+        execute = self._store.execute
+        execute(
+            f"INSERT OR IGNORE INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
+            f" SELECT {self._key}, 0, 0, 0, 0, 0, 0 FROM reading"
+        )
+        # As `were_cleared`.
+        continues = (
+            "series.count_star > 0 AND reading.count_star >= series.count_star"
+            " AND reading.sum_time >= series.sum_time"
+            " AND reading.sum_rows_affected >= series.sum_rows_affected"
+            " AND reading.sum_rows_sent >= series.sum_rows_sent"
+            f" AND abs(reading.first_seen - series.first_seen - {moved_s}) <= {2 * JITTER_S}"
+        )
+        growth = ", ".join(
+            f"reading.{name} - CASE WHEN {continues} THEN series.{name} ELSE 0 END AS {name}"
+            for name in _COUNTERS.split(", ")
+        )
+        execute("DROP TABLE IF EXISTS temp.growth")
+        execute(
+            f"CREATE TEMP TABLE growth AS SELECT series.id AS series, {growth}, min_time, max_time,"
+            f" {continues} AS continues, series.count_star > 0 AS is_known"
+            f" FROM reading CROSS JOIN series ON series.instance = {self._instance}"
+            " AND series.digest = reading.digest AND series.hostgroup = reading.hostgroup"
+            " AND series.schemaname = reading.schemaname AND series.username = reading.username"
+            " AND series.client_address = reading.client_address"
+        )
+        [(entries, calls, time, affected, sent, continued, cleared, new)] = execute(
+            "SELECT ifnull(sum(count_star > 0 OR sum_time > 0), 0), ifnull(sum(count_star), 0),"
+            " ifnull(sum(sum_time), 0), ifnull(sum(sum_rows_affected), 0),"
+            " ifnull(sum(sum_rows_sent), 0), ifnull(sum(continues), 0),"
+            " ifnull(sum(is_known AND NOT continues), 0), ifnull(sum(NOT is_known), 0) FROM growth"
+        ).fetchall()
+        return GrowthOfRows(Load(entries, calls, time, 0, sent, affected), continued, cleared, new)
+
+    def _take_in(self, rows: Iterable[SeenDigest]) -> None:
+        self._store.execute("DROP TABLE IF EXISTS temp.reading")
+        self._store.execute(f"CREATE TEMP TABLE reading ({_COLUMNS})")
+        for batch in _batches(rows):
+            self._store.executemany(f"INSERT INTO reading VALUES ({_CELLS})", batch)
+        self._store.execute("INSERT OR IGNORE INTO digest SELECT digest, digest_text FROM reading")
+
+    def add_growth(self, at: int) -> None:
+        """Add the growth that was measured. Units: `at` in unix seconds."""
+        self._store.execute(
+            "INSERT INTO recent SELECT ?, series, count_star, sum_time, min_time, max_time,"
+            " sum_rows_affected, sum_rows_sent FROM growth WHERE count_star > 0 OR sum_time > 0"
+            f" ON CONFLICT (at, series) DO UPDATE SET {ADDED}",
+            [at],
+        )
+
+    def keep_counters(self) -> None:
+        """Keep the counters that were measured as the last reading."""
+        self._store.execute(
+            f"INSERT INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
+            f" SELECT {self._key}, {_COUNTERS}, first_seen, last_seen FROM reading WHERE true"
+            f" ON CONFLICT ({_KEY}) DO UPDATE SET {_SET_COUNTERS}"
+        )
+
+    def forget_counters(self, *, which: str = "true") -> None:
+        """Set the counters of the last reading to 0, by default all: ProxySQL cleared them."""
+        self._store.execute(
+            "UPDATE series SET count_star = 0, sum_time = 0, sum_rows_affected = 0,"
+            f" sum_rows_sent = 0 WHERE instance = ? AND count_star > 0 AND {which}",
+            [self._instance],
+        )
+
+    def forget_missing(self) -> None:
+        """Set the counters of all rows to 0 that were not among those measured."""
+        self.forget_counters(which="id NOT IN (SELECT series FROM growth)")
+
+    def whole(self) -> tuple[Load, int | None]:
+        """Return the sums of the last reading, and its earliest first_seen; None without rows."""
+        [(entries, calls, time, sent, affected, first_seen)] = self._store.execute(
+            "SELECT count(*), ifnull(sum(count_star), 0), ifnull(sum(sum_time), 0),"
+            " ifnull(sum(sum_rows_sent), 0), ifnull(sum(sum_rows_affected), 0), min(first_seen)"
+            " FROM series WHERE instance = ? AND count_star > 0",
+            [self._instance],
+        ).fetchall()
+        return Load(entries, calls, time, 0, sent, affected), first_seen
+
+
+_AS_ROW = "SELECT " + ", ".join(
+    f"{cell} AS {name}" for cell, name in zip(_CELLS.split(", "), SeenDigest._fields, strict=True)
+)
+"""The SELECT that makes a row of the parameters."""
+
+
+def _batches(rows: Iterable[SeenDigest]) -> Iterator[list[tuple[object, ...]]]:
+    """Yield the rows as parameters, some at a time."""
+    stream = iter(rows)
+    while batch := [*islice(stream, _BATCH)]:
+        if all("".join(row[1:6]).isascii() for row in batch):
+            yield batch  # type: ignore[misc]  # a row is a tuple
+        else:
+            yield [(row[0], *map(bindable, row[1:6]), *row[6:]) for row in batch]

@@ -1,0 +1,123 @@
+"""The digests that cost most in a window of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from proxyctl.stats.model import Group, Load
+from proxyctl.stats.store.series import bindable
+from proxyctl.stats.store.window import StoreWindow, WindowReader, opened_window
+from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, counting_notes
+from proxyctl.stats.top.rank import GroupSums, ranked
+from proxyctl.stats.top.read import like_pattern
+
+_COLUMNS = {group: f"series.{group}" for group in Group} | {Group.INSTANCE: "instance.name"}
+_CUTS = "mysql-query_digests_max_digest_length"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopOfStore(Ranking):
+    """The list of a window."""
+
+    window: StoreWindow
+    """What was read."""
+    start: int
+    """When the first period in it began. Units: unix seconds."""
+    end: int
+    """When the last period in it ended. Units: unix seconds."""
+    further_notes: tuple[str, ...] = ()
+    """Why the sums may mislead."""
+
+    def notes(self) -> list[str]:
+        """Return the remarks that belong above the list."""
+        counting = (
+            f"{one.name}: {note}"
+            for one in self.instances
+            for note in counting_notes(one.variables, self.options, one.total)
+        )
+        return [*counting, *self.further_notes]
+
+
+def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
+    """Return the list. In its rows, first_seen and last_seen are ends of periods.
+
+    Raises: as `opened_window`.
+    """
+    with opened_window(window) as reader:
+        instances, total = [], Load()
+        for one in reader.instances:
+            load = _load(reader, one.number)
+            total += load
+            instances.append(
+                CountedInstance(one.name, one.address, one.version, one.end, load, one.variables)
+            )
+        lengths = [one.variables.get(_CUTS, "") for one in instances]
+        ranking = ranked(
+            _groups(reader, options),
+            options,
+            total=total,
+            longest=max((int(text) for text in lengths if text.isdecimal()), default=0),
+        )
+        notes = [note for one in reader.instances for note in one.notes(window)]
+        return TopOfStore(
+            **{**vars(ranking), "instances": instances},
+            window=window,
+            start=min(one.start for one in reader.instances),
+            end=max(one.end for one in reader.instances),
+            further_notes=tuple(notes),
+        )
+
+
+def _load(reader: WindowReader, instance: int) -> Load:
+    [found] = reader.store.execute(
+        "SELECT count(*), ifnull(sum(sums.count_star), 0), ifnull(sum(sums.sum_time), 0)"
+        " FROM sums JOIN series ON series.id = sums.series WHERE series.instance = ?",
+        [instance],
+    ).fetchall()
+    return Load(*found)
+
+
+def _groups(reader: WindowReader, options: TopOptions) -> Iterator[GroupSums]:
+    """Yield the groups whose rows pass the filters on rows."""
+    names = {str(one.number): one.name for one in reader.instances}
+    columns = [_COLUMNS[group] for group in options.groups]
+    conditions, values = _filters(options, reader.window.until)
+    text = "digest_text" if Group.DIGEST in options.groups else "NULL"
+    cursor = reader.store.execute(
+        f"SELECT {', '.join([*columns, text])}, count(*), sum(sums.count_star), min(first_at),"
+        " max(last_at), sum(sums.sum_time), ifnull(min(nullif(min_time, 0)), 0), max(max_time),"
+        " sum(sums.sum_rows_affected), sum(sums.sum_rows_sent),"
+        " group_concat(DISTINCT series.instance)"
+        " FROM sums JOIN series ON series.id = sums.series"
+        " JOIN digest ON digest.digest = series.digest"
+        " JOIN instance ON instance.id = series.instance"
+        f" WHERE {' AND '.join(['true', *conditions])} GROUP BY {', '.join(columns)}",
+        values,
+    )
+    width = len(columns)
+    for row in cursor:
+        numbers = {*row[-1].split(",")}
+        seen_on = tuple(name for number, name in names.items() if number in numbers)
+        yield GroupSums._make((row[:width], *row[width:-1], seen_on))
+
+
+def _filters(options: TopOptions, until: int) -> tuple[list[str], list[object]]:
+    """Return the conditions on rows, and the values that they bind."""
+    conditions: list[str] = []
+    values: list[object] = []
+    for column, wanted in options.columns.items():
+        marks = ",".join(["?" if column is Group.HOSTGROUP else "CAST(? AS TEXT)"] * len(wanted))
+        if column is Group.HOSTGROUP:
+            values += [int(value) for value in wanted]
+        else:
+            values += [bindable(str(value)) for value in wanted]
+        conditions.append(f"{_COLUMNS[column]} IN ({marks})")
+    if options.texts:
+        likes = ["digest_text LIKE CAST(? AS TEXT) ESCAPE '|'"] * len(options.texts)
+        conditions.append(f"({' OR '.join(likes)})")
+        values += [bindable(like_pattern(text)) for text in options.texts]
+    if options.seen_s:
+        conditions.append("last_at >= ?")
+        values.append(until - options.seen_s)
+    return conditions, values
