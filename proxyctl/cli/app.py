@@ -75,6 +75,12 @@ PANELS = {
         "digest diff": Command("digest_snapshots.diff", "digest diff monday.gz tuesday.gz"),
         "digest report": Command("digest_snapshots.report", "digest report -o report.html"),
         "digest suggest": Command("digest.suggest", "digest suggest -f shop"),
+        "digest collect": Command(
+            "digest_store.collect", "digest collect --all --store digests.db --every 10min"
+        ),
+        "digest regressions": Command(
+            "digest_store.regressions", "digest regressions --store digests.db --since 24h"
+        ),
         "digest reset": Command("digest_snapshots.reset", "digest reset --auto-approve"),
         "top": Command("top.top", "top --interval 5"),
     },

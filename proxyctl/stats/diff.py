@@ -58,17 +58,24 @@ def verdict(
         return DigestTrend.VANISHED if before.count_star else DigestTrend.NEW
     if min(before.count_star, after.count_star) < LEAST_CALLS:
         return DigestTrend.FEW_CALLS
-    if _is_above(after, slowest_after, before):
+    if is_slower(after, slowest_after, before):
         return DigestTrend.SLOWER
-    if _is_above(before, before.max_time, after):
+    if is_slower(before, before.max_time, after):
         return DigestTrend.FASTER
     return DigestTrend.SAME
 
 
-def _is_above(slow: Load, slowest: int | None, fast: Load) -> bool:
-    """Return whether the average of `slow` is clearly higher, also without its slowest call."""
-    least = fast.average * (1 + LEAST_CHANGE)
-    without = slow.average if slowest is None else (slow.sum_time - slowest) / (slow.count_star - 1)
+def is_slower(
+    slow: Load, slowest: int | None, fast: Load, *, factor: float = 1 + LEAST_CHANGE
+) -> bool:
+    """Return whether the average of `slow` is clearly higher, also without its slowest call.
+
+    `slowest`: None if unknown. `factor`: how many times the average of `fast` it is at least.
+    """
+    least = fast.average * factor
+    without = (
+        slow.average if slowest is None else (slow.sum_time - slowest) / max(slow.count_star - 1, 1)
+    )
     return slow.average > fast.average and min(slow.average, without) >= least
 
 

@@ -15,6 +15,7 @@ from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import flag, no_such, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption
 from proxyctl.cli.output import columns, emit, progress, say, style
+from proxyctl.cli.store_options import StoreOptions
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, TABLE_GROUPS, Group
 from proxyctl.stats.suggest.context import SuggestionKind
@@ -22,6 +23,7 @@ from proxyctl.stats.top.model import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.stats.store.window import StoreWindow
     from proxyctl.stats.suggest.files import SuggestInput
     from proxyctl.stats.top.model import Ranking
 
@@ -79,6 +81,7 @@ class FilterOptions:
 def top(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    history: StoreOptions,
     filters: FilterOptions,
     sort: Sort = value(
         "KEY",
@@ -98,13 +101,20 @@ def top(
 ) -> int:
     """List the digests that cost most. Sends only SELECTs.
 
-    With --all: added up over all instances.
+    With --all: added up over all instances. With --store: of a time in the past.
     """
     from proxyctl import api
     from proxyctl.render.digest_top import TOP
     from proxyctl.render.style import instance_text
 
-    options = _options(filters, sort, group, limit, is_of_fleet=fleet.is_for_all())
+    window = history.window(selection)
+    is_of_many = fleet.is_for_all() or window is not None
+    options = _options(filters, sort, group, limit, is_of_many=is_of_many)
+    if window is not None:
+        if fleet.all_instances or rule or format == "prometheus":
+            option = "--all" if fleet.all_instances else "--rule" if rule else "--format prometheus"
+            raise UsageError(f"--store cannot be used with {option}", fix=_NOT_WITH_STORE[option])
+        return _top_of_store(selection, window, options, format, has_whole_texts=full_text)
     if fleet.is_for_all():
         if rule:
             raise UsageError(
@@ -125,6 +135,37 @@ def top(
         format,
         json=lambda: TOP.document(ranking),
         has_whole_texts=full_text,
+    )
+    return ExitCode.DONE
+
+
+_NOT_WITH_STORE = {
+    "--all": "leave out --all: all instances in the store are added up",
+    "--rule": "rules of that time are not stored; replay --store says where the files send them",
+    "--format prometheus": "Prometheus wants counters, and a time in the past is none: use json",
+}
+
+
+def _top_of_store(
+    selection: SelectionOptions,
+    window: StoreWindow,
+    options: TopOptions,
+    format: TopFormat,
+    *,
+    has_whole_texts: bool,
+) -> int:
+    """List the digests of a time in a store."""
+    from proxyctl.render.digest_store import TOP_OF_STORE, store_text
+    from proxyctl.stats.store.top import read_top_of_store
+
+    ranking = read_top_of_store(window, options)
+    ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
+    _emit(
+        ranking,
+        store_text(ranking),
+        format,
+        json=lambda: TOP_OF_STORE.document(ranking),
+        has_whole_texts=has_whole_texts,
     )
     return ExitCode.DONE
 
@@ -202,7 +243,7 @@ def _options(
     group: list[str] | None,
     limit: int,
     *,
-    is_of_fleet: bool = False,
+    is_of_many: bool = False,
 ) -> TopOptions:
     columns: dict[Group, Sequence[str | int] | None] = {
         Group.HOSTGROUP: filters.hostgroup,
@@ -213,7 +254,7 @@ def _options(
     }
     return TopOptions(
         sort=sort,
-        groups=columns_of(group, Group if is_of_fleet else TABLE_GROUPS),
+        groups=columns_of(group, Group if is_of_many else TABLE_GROUPS),
         limit=limit,
         columns={group: values for group, values in columns.items() if values},
         texts=tuple(filters.text or ()),

@@ -1,0 +1,91 @@
+"""Options that choose a store of digests and a time, shared by the commands that read one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from proxyctl.cli.connect import ADDRESS, SelectionOptions
+from proxyctl.cli.option import parsed, spelled, value
+from proxyctl.errors import UsageError
+from proxyctl.stats.units import microseconds_of
+
+if TYPE_CHECKING:
+    from proxyctl.stats.store.window import StoreWindow
+
+
+def moment_of(text: str) -> int:
+    """Return unix seconds of `24h` (so long ago) or of an ISO 8601 time, UTC by default.
+
+    Raises: ValueError.
+    """
+    try:
+        return int(time.time() - microseconds_of(text) / 1e6)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time such as 24h or 2026-11-28T14:30") from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def seconds_of(text: str) -> int:
+    """Return the seconds of a duration such as `10min`, at least 1. Raises: ValueError."""
+    seconds = microseconds_of(text) // 1_000_000
+    if seconds < 1:
+        raise ValueError("at least 1s")
+    return seconds
+
+
+@dataclass(frozen=True)
+class StoreOptions:
+    """A store to read instead of an instance, and the time to read."""
+
+    PANEL: ClassVar = "History"
+    store: str | None = value(
+        "FILE",
+        "Read what digest collect stored in this file, instead of an instance. --instance chooses"
+        " one of its instances.",
+    )
+    since: int | None = value(
+        "TIME",
+        "With --store: from 24h ago, or from a time such as 2026-11-28T14:30 (UTC)."
+        " Default: everything.",
+        parser=parsed("--since", moment_of),
+    )
+    until: int | None = value(
+        "TIME", "With --store: until this time. Default: now.", parser=parsed("--until", moment_of)
+    )
+
+    def window(self, selection: SelectionOptions) -> StoreWindow | None:
+        """Return what to read; None without --store.
+
+        Raises: UsageError for options that do not go together.
+        """
+        if self.store is None:
+            for name in ("since", "until"):
+                if getattr(self, name) is not None:
+                    raise UsageError(f"--{name} needs --store", fix="name the file with --store")
+            return None
+        return store_window(selection, self.store, self.since or 0, self.until)
+
+
+def store_window(
+    selection: SelectionOptions, store: str, since: int, until: int | None
+) -> StoreWindow:
+    """Return what to read of a store. Raises: UsageError, also for an address of an instance."""
+    from proxyctl.stats.store.window import StoreWindow
+
+    if typed := selection.connection.typed & (ADDRESS - {"instance"}):
+        raise UsageError(
+            f"--store reads no instance: leave out {spelled(min(typed))}",
+            fix="--instance chooses one of the instances in the store",
+        )
+    end = int(time.time()) if until is None else until
+    if since >= end:
+        raise UsageError("--since is not before --until")
+    return StoreWindow(Path(store), since, end, selection.connection.instance)

@@ -1,0 +1,223 @@
+"""Renders what got worse in a time of a store: text, JSON, Markdown, and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from proxyctl.errors import counted
+from proxyctl.render.digest_diff import FIGURES, change_text, rate_text
+from proxyctl.render.encode import Shape
+from proxyctl.render.prometheus import LONGEST_TEXT, Metric, exposition
+from proxyctl.render.style import (
+    PLAIN,
+    WIDTH,
+    Style,
+    listed_names,
+    moment,
+    seen_hostgroup,
+    shown,
+    wrapped,
+)
+from proxyctl.render.table import TableColumn, aligned, inline, markdown_table
+from proxyctl.stats.model import Load
+from proxyctl.stats.store.regressions import (
+    ComparedWindow,
+    Regression,
+    RegressionKind,
+    Regressions,
+)
+from proxyctl.stats.units import number_text, share_text, time_text
+from proxyctl.text import printable
+
+_INDENT = 4
+_NOTHING = "No digest got worse, is new or vanished."
+_WORDS = {kind: kind.replace("_", " ") for kind in RegressionKind}
+
+
+def _columns(found: Regressions) -> list[TableColumn[Regression]]:
+    """Return the columns of a digest; numbers as `before -> after`."""
+
+    def pair(before: str, after: str) -> str:
+        return f"{before} -> {after}"
+
+    def share(one: Regression) -> str:
+        sides = found.before.share(one.before), found.after.share(one.after)
+        return pair(*map(share_text, sides))
+
+    def rates(one: Regression) -> str:
+        sides = (found.before, one.before), (found.after, one.after)
+        texts = (
+            rate_text(load.count_star / side.seconds) if load.count_star else "-"
+            for side, load in sides
+        )
+        return pair(*texts)
+
+    def averages(one: Regression) -> str:
+        return pair(*(_average(load) for load in (one.before, one.after)))
+
+    def rows(one: Regression) -> str:
+        return pair(*(_rows(load) for load in (one.before, one.after)))
+
+    return [
+        TableColumn("", lambda one: ", ".join(_WORDS[kind] for kind in one.kinds), is_number=False),
+        TableColumn("share", share),
+        TableColumn("queries", rates),
+        TableColumn("avg", averages),
+        TableColumn("rows/q", rows),
+    ]
+
+
+def _average(load: Load) -> str:
+    return time_text(load.average) if load.count_star else "-"
+
+
+def _rows(load: Load) -> str:
+    return number_text(load.rows / load.count_star) if load.count_star else "-"
+
+
+def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
+    """Return the hostgroups of a digest; then and now if its queries moved."""
+
+    def text(calls: Mapping[int, int]) -> str:
+        return ", ".join(seen_hostgroup(number, names) for number in calls)
+
+    before, after = text(one.hostgroups_before), text(one.hostgroups_after)
+    return f"hostgroup {f'{before} -> {after}' if one.is_moved else after or before}"
+
+
+def _heading(found: Regressions) -> str:
+    names = listed_names([one.name for one in found.instances])
+    return f"{printable(found.after.window.path.name)}  {names}"
+
+
+def _sides(found: Regressions) -> Iterator[str]:
+    """Yield a line about each of the two times."""
+    for label, side in (("before", found.before), ("now", found.after)):
+        window, load = side.window, side.total
+        yield (
+            f"{label:<6}  {moment(window.since)} to {moment(window.until)}:"
+            f" {rate_text(load.count_star / side.seconds)},"
+            f" {time_text(load.sum_time / side.seconds)}/s of query time, {_average(load)} a query"
+        )
+    yield (
+        f"query time {change_text(_busy(found.before), _busy(found.after)) or 'not known before'}"
+    )
+
+
+def _busy(side: ComparedWindow) -> float:
+    return side.total.sum_time / side.seconds
+
+
+def _counts(found: Regressions) -> str:
+    parts = [f"{count:,} {_WORDS[kind]}" for kind, count in found.counts.items() if count]
+    return f"{counted(found.count, 'digest')}: {', '.join(parts)}"
+
+
+def regressions_text(
+    found: Regressions,
+    style: Style = PLAIN,
+    *,
+    width: int = WIDTH,
+    has_whole_texts: bool = False,
+) -> str:
+    """Render the comparison in lines of `width`. `has_whole_texts`: do not shorten texts."""
+    lines = [style("bold", _heading(found)), *_sides(found)]
+    for note in found.notes:
+        lines += wrapped(f"note: {printable(note)}", width)
+    if not found.count:
+        return "\n".join([*lines, "", _NOTHING]) + "\n"
+    lines += ["", style("bold", _counts(found)), ""]
+    head, *figures = aligned(_columns(found), found.entries)
+    lines.append(style("dim", head))
+    for one, line in zip(found.entries, figures, strict=True):
+        lines.append(style("dim" if one.kinds == (RegressionKind.VANISHED,) else "delete", line))
+        lines.append(f"{' ' * _INDENT}{one.digest}  {_hostgroups(one, found.hostgroup_names)}")
+        limit = None if has_whole_texts else width - _INDENT
+        lines.append(" " * _INDENT + shown(one.digest_text, limit=limit))
+    if found.count > len(found.entries):
+        lines.append(f"... and {found.count - len(found.entries):,} more (--limit lists more)")
+    return "\n".join(lines) + "\n"
+
+
+def regressions_markdown(found: Regressions) -> str:
+    """Render the comparison as Markdown, to paste into a ticket."""
+    lines = [f"**Regressions** of {inline(_heading(found))}", ""]
+    lines += [f"- {inline(line)}" for line in _sides(found)]
+    lines += [f"\nNote: {inline(note)}" for note in found.notes]
+    if not found.count:
+        return "\n".join([*lines, "", _NOTHING]) + "\n"
+    columns = [
+        *_columns(found),
+        TableColumn("digest", lambda one: one.digest, is_number=False),
+        TableColumn(
+            "hostgroups", lambda one: _hostgroups(one, found.hostgroup_names), is_number=False
+        ),
+        TableColumn("text", lambda one: shown(one.digest_text, limit=300), is_number=False),
+    ]
+    table = markdown_table(columns, found.entries)
+    return "\n".join([*lines, "", f"{inline(_counts(found))}.", "", *table]) + "\n"
+
+
+def regressions_prometheus(found: Regressions) -> str:
+    """Return the comparison as gauges, with a series per listed digest and kind."""
+    entries = [
+        ({"digest": one.digest, "digest_text": one.digest_text[:LONGEST_TEXT], "kind": kind}, one)
+        for one in found.entries
+        for kind in one.kinds
+    ]
+    shares = [
+        (labels, found.after.share(one.after) or found.before.share(one.before))
+        for labels, one in entries
+    ]
+    counts = [({"kind": str(kind)}, count) for kind, count in found.counts.items()]
+    return exposition(
+        [
+            Metric("proxyctl_digest_regressions", "Digests that got worse, by kind.", [*counts]),
+            Metric(
+                "proxyctl_digest_regression_share",
+                "The part of the query time of a digest that got worse; before, if it vanished.",
+                shares,
+            ),
+        ]
+    )
+
+
+REGRESSIONS: Shape[Regressions] = Shape(
+    "digest regressions",
+    "store before after instances notes counts digests",
+    store=lambda found: str(found.after.window.path),
+    before=lambda found: SIDE_OF_TIME.encode(found.before),
+    after=lambda found: SIDE_OF_TIME.encode(found.after),
+    instances=lambda found: [one.name for one in found.instances],
+    counts=lambda found: {
+        **{str(kind): count for kind, count in found.counts.items()},
+        "digests": found.count,
+    },
+    digests=lambda found: [_regression(found, one) for one in found.entries],
+)
+SIDE_OF_TIME: Shape[ComparedWindow] = Shape(
+    "compared time",
+    "since until seconds count_star sum_time average",
+    since=lambda side: side.window.since,
+    until=lambda side: side.window.until,
+    count_star=lambda side: side.total.count_star,
+    sum_time=lambda side: side.total.sum_time,
+    average=lambda side: round(side.total.average, 3),
+)
+REGRESSION: Shape[Regression] = Shape(
+    "regression",
+    "digest digest_text kinds moved share_before share_after before after",
+    moved=lambda one: one.is_moved,
+    share_before=lambda _: None,
+    share_after=lambda _: None,
+    before=lambda one: FIGURES.encode(one.before, hostgroups=one.hostgroups_before),
+    after=lambda one: FIGURES.encode(one.after, hostgroups=one.hostgroups_after),
+)
+
+
+def _regression(found: Regressions, one: Regression) -> dict[str, object]:
+    return REGRESSION.encode(
+        one,
+        share_before=round(found.before.share(one.before), 6),
+        share_after=round(found.after.share(one.after), 6),
+    )

@@ -1,0 +1,401 @@
+"""digest collect, and what a store holds of what was counted: on the sandbox."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
+from proxyctl.sandbox import Sandbox
+from proxyctl.stats.store.collect import collect
+from proxyctl.stats.store.file import APPLICATION_ID
+from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.digests.stored import CountingSandbox, age, change_store, stored_sums
+from tests.support.paths import ROOT
+from tests.support.servers.instances import Instance
+
+READ, WRITE = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = 1"
+READ_TEXT, WRITE_TEXT = "SELECT a FROM t WHERE id = ?", "UPDATE t SET a = ?"
+
+
+COLLECT = [sys.executable, "-m", "proxyctl", "digest", "collect", "--store", "digests.db"]
+
+
+def here() -> dict[str, str]:
+    """Return the environment for a process of its own."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def shop(sandbox_project: Project, sandbox_instance: Instance) -> CountingSandbox:
+    """A sandbox that has run READ ten times."""
+    counting = CountingSandbox(sandbox_instance)
+    counting.run(READ, 10)
+    return counting
+
+
+def collected(*arguments: str, code: int = 0) -> Outcome:
+    found = proxyctl("digest", "collect", "--store", "digests.db", *arguments)
+    assert found.code == code, found.text
+    return found
+
+
+def test_what_was_counted_between_two_collections_is_stored(shop: CountingSandbox) -> None:
+    first = collected()
+    assert "the first collection only notes the counters" in first.err
+    assert Path("digests.db").stat().st_mode & 0o777 == 0o600  # queries reveal what is done
+    shop.run(READ, 5, 2000)
+    shop.run(WRITE, 3, 7000)
+    assert "8 queries of 2 entries added" in collected().err
+    assert "0 queries of 0 entries added" in collected().err
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (5, 10_000), WRITE_TEXT: (3, 21_000)}
+    listed = proxyctl("digest", "top", "--store", "digests.db", "--since", "1h", "--format", "json")
+    assert [row["sum_time"] for row in listed.json["digests"]] == [21_000, 10_000]
+    assert listed.json["total"] == {"entries": 2, "count_star": 8, "sum_time": 31_000}
+    [instance] = listed.json["instances"]
+    assert listed.json["digests"][0]["instances"] == [instance["name"]]
+
+
+def test_filters_and_groups_of_a_list_from_a_store(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 5)
+    shop.run(WRITE, 3)
+    collected()
+
+    def listed(*arguments: str) -> list[str]:
+        found = proxyctl(
+            *("digest", "top", "--store", "digests.db", "--format", "json", *arguments)
+        ).json
+        return [row.get("digest_text", row["count_star"]) for row in found["digests"]]
+
+    assert listed("--text", "update") == [WRITE_TEXT]
+    assert listed("--min-count", "4") == [READ_TEXT]
+    assert listed("--username", "nobody") == []
+    assert listed("--hostgroup", "10", "--schemaname", "shop", "--seen-since", "1h") == [
+        READ_TEXT,
+        WRITE_TEXT,
+    ]
+    assert listed("--digest", shop.rows[WRITE].digest) == [WRITE_TEXT]
+    assert listed("--group", "hostgroup,instance") == [8]
+
+
+def test_cleared_counters_count_from_zero(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 4)
+    shop.clear()
+    shop.run(READ, 30)
+    assert "note: " in (found := collected()).err
+    assert "the counters were cleared" in found.err
+    assert stored_sums(Path("digests.db"))[READ_TEXT] == (30, 30_000)
+    top = proxyctl("digest", "top", "--store", "digests.db")
+    assert "the counters were cleared in between" in " ".join(top.out.split())
+
+
+def test_a_change_that_its_time_hides_is_found_by_the_sums(shop: CountingSandbox) -> None:
+    shop.run(WRITE, 1, ago_s=5000)
+    collected()
+    shop.run(WRITE, 6, ago_s=5000)  # as if somebody had set the clock
+    assert "6 queries of 1 entry added" in collected().err
+    assert stored_sums(Path("digests.db")) == {WRITE_TEXT: (6, 6000)}
+
+
+def test_a_clock_that_was_set_changes_no_sum(shop: CountingSandbox) -> None:
+    assert shop.instance.sandbox is not None
+    uptime = ("ProxySQL_Uptime", "90000")
+    shop.instance.sandbox.stats["stats_mysql_global"] = [uptime]
+    collected()
+    for moved_s, direction in ((3600, "back"), (-7200, "forward")):
+        # As if the clock had been elsewhere at the last reading.
+        change_store(
+            Path("digests.db"),
+            f"UPDATE instance SET taken_at = taken_at + {moved_s},"
+            f" first_seen = first_seen + {moved_s}",
+            f"UPDATE series SET first_seen = first_seen + {moved_s}",
+        )
+        shop.run(READ, 2)
+        found = collected().err
+        assert "2 queries of 1 entry added" in found
+        assert f"its clock was set {direction} by" in found
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (4, 4000)}
+
+
+def test_a_restart_is_told_from_a_clock_that_was_set(shop: CountingSandbox) -> None:
+    assert shop.instance.sandbox is not None
+    stats = shop.instance.sandbox.stats
+    stats["stats_mysql_global"] = [("ProxySQL_Uptime", "90000")]
+    collected()
+    stats["stats_mysql_global"] = [("ProxySQL_Uptime", "60")]
+    shop.run(READ, 5)  # the counters go on, and would look as if nothing had happened
+    assert "15 queries of 1 entry added" in (found := collected()).err
+    assert "cleared" in found.err
+    # Up for longer than before, but since a later moment: the time may be wrong, or it restarted.
+    change_store(Path("digests.db"), "UPDATE instance SET uptime = 5, taken_at = taken_at - 1000")
+    shop.run(READ, 5)
+    assert "0 queries of 0 entries added" in (found := collected()).err
+    assert "its uptime does not tell which" in found.err
+    shop.run(READ, 1)
+    assert "1 query of 1 entry added" in collected().err
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([READ, WRITE]), st.integers(1, 9), st.sampled_from([0, 5000])),
+        st.sampled_from(["clear", "collect"]),
+    ),
+    max_size=12,
+)
+
+
+@pytest.fixture(scope="module")
+def property_sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as served:
+        yield served
+
+
+@given(steps=STEPS)
+def test_a_store_holds_what_every_collection_saw_grow(
+    steps: list[tuple[str, int, int] | str],
+    property_sandbox: Sandbox,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "digests.db"
+    handle = Instance(property_sandbox.host, property_sandbox.port, sandbox=property_sandbox)
+    shop, expected, since = CountingSandbox(handle), {READ: 0, WRITE: 0}, {READ: 0, WRITE: 0}
+    shop.clear()
+    login = Login(host=handle.host, port=handle.port, password=handle.password)
+    with AdminClient(login) as client:
+        collect(path, client)
+        for step in [*steps, "collect"]:
+            match step:
+                case "clear":
+                    shop.clear()
+                    since = {READ: 0, WRITE: 0}
+                case "collect":
+                    collect(path, client)
+                    expected = {query: expected[query] + since[query] for query in since}
+                    since = {READ: 0, WRITE: 0}
+                case (str(query), int(calls), int(ago_s)):
+                    shop.run(query, calls, ago_s=ago_s)
+                    since[query] += calls
+    handle.close()
+    found = stored_sums(path)
+    texts = {READ_TEXT: expected[READ], WRITE_TEXT: expected[WRITE]}
+    assert found == {text: (calls, calls * 1000) for text, calls in texts.items() if calls}
+
+
+# -- several collectors and instances --------------------------------------------------------------
+
+
+def test_collectors_that_meet_count_nothing_twice(shop: CountingSandbox, tmp_path: Path) -> None:
+    path = tmp_path / "digests.db"
+    instance = shop.instance
+    login = Login(host=instance.host, port=instance.port, password=instance.password)
+    errors: list[Exception] = []
+
+    def collector() -> None:
+        try:
+            with AdminClient(login) as client:
+                for _ in range(8):
+                    collect(path, client)
+        except Exception as error:
+            errors.append(error)
+
+    with AdminClient(login) as client:
+        collect(path, client)
+    threads = [threading.Thread(target=collector) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        shop.run(READ, 1)
+        shop.run(WRITE, 2)
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    with AdminClient(login) as client:
+        collect(path, client)
+    assert errors == []
+    assert stored_sums(path) == {READ_TEXT: (20, 20_000), WRITE_TEXT: (40, 40_000)}
+
+
+def test_one_instance_of_many_that_cannot_be_read(
+    shop: CountingSandbox, sandbox_project: Project
+) -> None:
+    shop_at = f"host: 127.0.0.1, port: {shop.instance.port}, password: admin"
+    sandbox_project.write(
+        "version: 1\ninstances:\n"
+        f"  - {{name: px1, {shop_at}}}\n  - {{name: px2, host: 127.0.0.1, port: 1}}\n"
+    )
+    for _ in range(2):
+        found = collected("--all", code=1)
+        assert "px2  127.0.0.1:1\nerror: " in found.err
+        shop.run(READ, 2)
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (2, 2000)}
+    refused = proxyctl("digest", "top", "--store", "digests.db", "--instance", "px9")
+    assert (refused.code, "instances: px1" in refused.err) == (64, True)
+
+
+def test_collecting_again_until_a_signal(shop: CountingSandbox) -> None:
+    every = [*COLLECT, "--every", "1s"]
+    with subprocess.Popen(every, env=here(), stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        assert "first collection" in child.stderr.readline()
+        shop.run(READ, 3)
+        while "3 queries" not in (line := child.stderr.readline()):
+            assert "0 queries" in line, line
+        child.send_signal(signal.SIGTERM)
+        rest = child.stderr.read()
+    assert (child.returncode, rest.splitlines()[-1]) == (0, "stopped; what was collected is stored")
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (3, 3000)}
+
+
+def test_keep_deletes_what_is_older(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 2)
+    collected()
+    age(Path("digests.db"), 2 * 86_400)
+    shop.run(WRITE, 1)
+    collected("--keep", "3d")
+    assert {*stored_sums(Path("digests.db"))} == {READ_TEXT, WRITE_TEXT}
+    collected("--keep", "1d")
+    assert {*stored_sums(Path("digests.db"))} == {WRITE_TEXT}
+    shop.run(READ, 1)  # still counted by ProxySQL, so its growth is still known
+    collected("--keep", "1d")
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (1, 1000), WRITE_TEXT: (1, 1000)}
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+CRASH = """
+import os, signal, sys, time
+from pathlib import Path
+from proxyctl.stats.store.file import opened_store, writing
+from proxyctl.stats.store.series import SeriesOfInstance
+from tests.support.digests.seen import seen_digest
+
+def rows():
+    for number in range(5000):
+        if number == 3000:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield seen_digest("SELECT 1", digest=f"0x{number:016X}", last_seen=int(time.time()))
+
+with opened_store(Path(sys.argv[1])) as store, writing(store):
+    series = SeriesOfInstance(store, 1)
+    series.measure([seen_digest("SELECT 2", sum_time=7)], 0)
+    series.add_growth(int(time.time()))
+    series.begin(rows())
+"""
+
+
+def test_a_crash_leaves_the_file_as_it_was(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 2)
+    collected()
+    held = stored_sums(Path("digests.db"))
+    crashed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CRASH), "digests.db"],
+        env=here(),
+        check=False,
+    )
+    assert crashed.returncode == -signal.SIGKILL
+    assert stored_sums(Path("digests.db")) == held
+    shop.run(READ, 3)
+    assert "3 queries of 1 entry added" in collected().err
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 1)
+    collected()
+    held = stored_sums(Path("digests.db"))
+    for number in range(3000):
+        query = f"SELECT c{number} FROM t"
+        shop.rows[query] = shop.rows[READ]._replace(
+            digest=f"0x{number:016X}", digest_text=query, last_seen=int(time.time())
+        )
+    shop.run(READ, 1)
+    most = Path("digests.db").stat().st_size + 16_384
+
+    def limit_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    full = subprocess.run(
+        COLLECT, env=here(), capture_output=True, text=True, check=False, preexec_fn=limit_files
+    )
+    assert full.returncode == 1
+    assert full.stderr.startswith("error: digests.db: ")
+    assert "nothing was added" in full.stderr
+    assert stored_sums(Path("digests.db")) == held
+    assert "3,001 entries added" in collected().err
+
+
+def sqlite_file(path: Path, *statements: str) -> None:
+    store = sqlite3.connect(path)
+    for statement in statements:
+        store.execute(statement)
+    store.commit()
+    store.close()
+
+
+def test_files_that_are_no_store(shop: CountingSandbox) -> None:
+    Path("text").write_text("SELECT 1\n" * 1000)
+    sqlite_file(Path("other"), "CREATE TABLE t (a)")
+    sqlite_file(
+        Path("newer"),
+        "CREATE TABLE t (a)",
+        f"PRAGMA application_id = {APPLICATION_ID}",
+        "PRAGMA user_version = 99",
+    )
+    for number in range(300):
+        shop.run(f"SELECT c{number} FROM t", 1)
+    collected()
+    held = Path("digests.db").read_bytes()
+    Path("cut").write_bytes(held[: len(held) // 2])
+    Path("empty").touch()
+    for name, message in {
+        "text": "not a store of digests",
+        "other": "not a store of digests",
+        "newer": "a store of format 99; this proxyctl",
+        "cut": "the store is damaged, or was cut short",
+        ".": "is a directory",
+    }.items():
+        kept = Path(name).read_bytes() if Path(name).is_file() else b""
+        found = proxyctl("digest", "collect", "--store", name)
+        assert (found.code, message in found.err) == (1, True), found.text
+        assert not kept or Path(name).read_bytes() == kept
+    for name, message in {
+        "empty": "not a store of digests",
+        "missing": "no such file",
+        "cut": "the store is damaged, or was cut short",
+        "digests.db": "nothing was counted yet",
+    }.items():
+        found = proxyctl("digest", "top", "--store", name)
+        assert (found.code, message in found.err) == (1, True), found.text
+
+
+def test_options_that_do_not_go_together(shop: CountingSandbox) -> None:
+    for arguments, message in {
+        ("--since", "1h"): "--since needs --store",
+        ("--store", "x", "--all"): "leave out --all",
+        ("--store", "x", "--rule"): "--store cannot be used with --rule",
+        ("--store", "x", "--format", "prometheus"): "--store cannot be used with --format",
+        ("--store", "x", "--host", "px1"): "leave out --host",
+        ("--store", "x", "--since", "soon"): "'soon' is not a time",
+        ("--store", "x", "--since", "1h", "--until", "2h"): "--since is not before --until",
+    }.items():
+        found = proxyctl("digest", "top", *arguments)
+        assert (found.code, message in found.err) == (64, True), found.text

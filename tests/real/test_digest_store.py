@@ -1,0 +1,136 @@
+"""A store holds, to the microsecond, what a real ProxySQL counted: with clears, dumps, restarts."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from tests.support.commands.cli import Project, proxyctl
+from tests.support.digests.stored import stored_sums
+from tests.support.servers.instances import ProxySQL
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.real
+
+STORE = Path("digests.db")
+SET_UP = (
+    "INSERT INTO mysql_users (username, password) VALUES ('app', 'app')",
+    "INSERT INTO mysql_query_rules (rule_id, active, OK_msg, apply) VALUES (1, 1, '', 1)",
+)
+GREETING = 2
+"""The statements with which every connection begins."""
+Sums = dict[str, tuple[int, int]]
+
+
+@pytest.fixture
+def proxysql(fresh_proxysql: ProxySQL, offline: Project) -> ProxySQL:
+    """A ProxySQL that counts every query, and answers it by a rule without a server."""
+    fresh_proxysql.instance.execute(*SET_UP)
+    fresh_proxysql.instance.load("MYSQL USERS", "MYSQL QUERY RULES", saves=True)
+    offline.connect(fresh_proxysql.instance)
+    return fresh_proxysql
+
+
+def collect() -> str:
+    found = proxyctl("digest", "collect", "--store", str(STORE))
+    assert found.code == 0, found.text
+    return found.err
+
+
+def send(proxysql: ProxySQL, calls: int) -> None:
+    with closing(
+        pymysql.connect(host="127.0.0.1", port=proxysql.traffic_port, user="app", password="app")
+    ) as session:
+        for number in range(calls):
+            with session.cursor() as cursor:
+                cursor.execute(f"SELECT a FROM t{number % 7} WHERE id={number}")
+
+
+def sums(proxysql: ProxySQL, table: str = "stats_mysql_query_digest") -> Sums:
+    rows = proxysql.instance.query(
+        f"SELECT digest_text, sum(count_star), sum(sum_time) FROM {table} GROUP BY digest_text"
+    )
+    return {str(text): (int(str(calls)), int(str(time))) for text, calls, time in rows}
+
+
+def added(*parts: Sums) -> Sums:
+    total: Sums = {}
+    for part in parts:
+        for text, (calls, time) in part.items():
+            before = total.get(text, (0, 0))
+            total[text] = before[0] + calls, before[1] + time
+    return {text: load for text, load in total.items() if load[0]}
+
+
+def less(after: Sums, before: Sums) -> Sums:
+    minus = {text: (-calls, -time) for text, (calls, time) in before.items()}
+    return added(after, minus)
+
+
+def next_second(proxysql: ProxySQL, seconds: int = 1) -> None:
+    clock = "SELECT strftime('%s','now')"
+    began = int(str(proxysql.instance.query(clock)[0][0]))
+    until(lambda: int(str(proxysql.instance.query(clock)[0][0])) >= began + seconds)
+
+
+def test_growth_clears_and_a_restart(proxysql: ProxySQL) -> None:
+    send(proxysql, 20)
+    collect()
+    base = sums(proxysql)
+    for calls in (40, 3):
+        send(proxysql, calls)
+        assert f"{calls + GREETING} queries" in collect()
+        assert stored_sums(STORE) == less(sums(proxysql), base)
+    held = less(sums(proxysql), base)
+    next_second(proxysql, 3)
+    proxysql.instance.query("SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1")
+    send(proxysql, 90)
+    assert "cleared" in collect()
+    assert stored_sums(STORE) == added(held, sums(proxysql))
+    send(proxysql, 5)
+    collect()
+    held = added(held, sums(proxysql))
+    assert stored_sums(STORE) == held
+    proxysql.restart()
+    send(proxysql, 200)
+    assert "cleared" in collect()
+    assert stored_sums(STORE) == added(held, sums(proxysql))
+
+
+DUMPS = "stats_history.history_mysql_query_digest"
+
+
+def test_dumps_to_disk_are_read_where_they_lie(proxysql: ProxySQL) -> None:
+    send(proxysql, 20)
+    collect()
+    base = sums(proxysql)
+    send(proxysql, 30)
+    collect()
+    for calls in (10, 50):
+        send(proxysql, calls)
+        proxysql.instance.execute("SAVE MYSQL DIGEST TO DISK")
+        next_second(proxysql)
+    send(proxysql, 4)
+    assert "note" not in collect()
+    assert stored_sums(STORE) == less(added(sums(proxysql, DUMPS), sums(proxysql)), base)
+    collect()
+    proxysql.instance.execute("SAVE MYSQL DIGEST TO DISK")
+    next_second(proxysql)
+    collect()
+    assert stored_sums(STORE) == less(added(sums(proxysql, DUMPS), sums(proxysql)), base)
+
+
+def test_a_first_collection_reads_the_dumps_that_there_are(proxysql: ProxySQL) -> None:
+    for calls in (10, 20, 30):
+        send(proxysql, calls)
+        proxysql.instance.execute("SAVE MYSQL DIGEST TO DISK")
+        next_second(proxysql)
+    send(proxysql, 40)
+    assert "note" not in collect()  # the first dump is the beginning
+    assert sum(calls for calls, _ in stored_sums(STORE).values()) == 90 + 3 * GREETING
+    send(proxysql, 5)
+    collect()
+    assert sum(calls for calls, _ in stored_sums(STORE).values()) == 95 + 4 * GREETING

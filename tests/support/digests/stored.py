@@ -1,0 +1,76 @@
+"""Digests that a sandbox counts step by step, and what a store holds of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.store.file import opened_store
+from proxyctl.stats.store.window import StoreWindow, read_window_table
+from tests.support.digests.seen import fill, seen_digest
+from tests.support.servers.instances import Instance
+
+LONG_AGO_S = 100_000
+"""How long before now the counters of `CountingSandbox` begin. Units: seconds."""
+
+
+@dataclass
+class CountingSandbox:
+    """A sandbox whose counters grow, and are cleared, as those of a ProxySQL."""
+
+    instance: Instance
+    rows: dict[str, SeenDigest] = field(default_factory=dict)
+    clears: int = 0
+
+    def run(self, query: str, calls: int = 1, time_us: int = 1000, *, ago_s: int = 0) -> None:
+        """Count calls of a query, the last one `ago_s` seconds ago."""
+        now = int(time.time())
+        # ProxySQL sees the first call after each clear a while later.
+        began = now // LONG_AGO_S * LONG_AGO_S - LONG_AGO_S + 100 * self.clears
+        row = self.rows.get(query) or seen_digest(
+            query,
+            **{"count_star": 0, "sum_time": 0, "sum_rows_sent": 0},
+            **{"first_seen": began, "min_time": time_us, "max_time": time_us},
+        )
+        self.rows[query] = row._replace(
+            count_star=row.count_star + calls,
+            sum_time=row.sum_time + calls * time_us,
+            sum_rows_sent=row.sum_rows_sent + calls,
+            last_seen=now - ago_s,
+            min_time=min(row.min_time, time_us),
+            max_time=max(row.max_time, time_us),
+        )
+        fill(self.instance, self.rows.values())
+
+    def clear(self) -> None:
+        """Clear all counters."""
+        self.rows, self.clears = {}, self.clears + 1
+        fill(self.instance, ())
+
+
+def change_store(path: Path, *statements: str) -> None:
+    """Change a store by hand."""
+    with opened_store(path) as store:
+        for statement in statements:
+            store.execute(statement)
+
+
+def age(path: Path, seconds: int) -> None:
+    """Let everything that a store holds be older."""
+    change_store(
+        path,
+        *(f"UPDATE {table} SET at = at - {seconds}" for table in ("recent", "period")),
+        f"UPDATE settings SET since = since - {seconds}",
+    )
+
+
+def stored_sums(path: Path, since: int = 0, until: int = 1 << 40) -> dict[str, tuple[int, int]]:
+    """Return the calls and the time that a store holds, by digest text."""
+    table, _ = read_window_table(StoreWindow(path, since, until))
+    sums: dict[str, tuple[int, int]] = {}
+    for row in table.rows:
+        calls, spent = sums.get(row.digest_text, (0, 0))
+        sums[row.digest_text] = calls + row.count_star, spent + row.sum_time
+    return sums
