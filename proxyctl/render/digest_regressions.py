@@ -19,6 +19,7 @@ from proxyctl.render.style import (
     wrapped,
 )
 from proxyctl.render.table import TableColumn, aligned, inline, markdown_table
+from proxyctl.stats.diff import SideLoad
 from proxyctl.stats.model import Load
 from proxyctl.stats.store.regressions import (
     ComparedWindow,
@@ -210,8 +211,8 @@ REGRESSION: Shape[Regression] = Shape(
     moved=lambda one: one.is_moved,
     share_before=lambda _: None,
     share_after=lambda _: None,
-    before=lambda one: FIGURES.encode(one.before, hostgroups=one.hostgroups_before),
-    after=lambda one: FIGURES.encode(one.after, hostgroups=one.hostgroups_after),
+    before=lambda _: None,
+    after=lambda _: None,
 )
 
 
@@ -220,4 +221,11 @@ def _regression(found: Regressions, one: Regression) -> dict[str, object]:
         one,
         share_before=round(found.before.share(one.before), 6),
         share_after=round(found.after.share(one.after), 6),
+        before=_figures(found.before, one.before, one.hostgroups_before),
+        after=_figures(found.after, one.after, one.hostgroups_after),
     )
+
+
+def _figures(side: ComparedWindow, load: Load, hostgroups: Mapping[int, int]) -> dict[str, object]:
+    rates = load.count_star / side.seconds, load.sum_time / side.seconds
+    return FIGURES.encode(SideLoad(load, *rates, hostgroups=dict(hostgroups)))

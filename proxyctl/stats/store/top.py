@@ -50,7 +50,9 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
             load = _load(reader, one.number)
             total += load
             instances.append(
-                CountedInstance(one.name, one.address, one.version, one.end, load, one.variables)
+                CountedInstance(
+                    one.name, one.address, one.version, one.end, one.start, load, one.variables
+                )
             )
         lengths = [one.variables.get(_CUTS, "") for one in instances]
         ranking = ranked(
