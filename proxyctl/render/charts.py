@@ -121,10 +121,12 @@ def bars(report: DigestReport, names: Mapping[int, str]) -> dict[str, list[Bar]]
         (seen_hostgroup(int(part.name), names), _colour(place), part.load)
         for place, part in enumerate(report.hostgroups)
     ]
+    instances = {"By instance": _bars(report, _plain(report.instances))} if report.instances else {}
     return {
         "By hostgroup": _bars(report, hostgroups),
         "By schema": _bars(report, _plain(report.schemas)),
         "By user": _bars(report, _plain(report.users)),
+        **instances,
     }
 
 

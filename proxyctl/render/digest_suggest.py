@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 from proxyctl.catalog import Layout
 from proxyctl.errors import counted
 from proxyctl.interchange.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
+from proxyctl.render.fleet import FAILED, READ
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
 from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.suggest.context import Suggestion, SuggestionKind, Suggestions, rule_row
+from proxyctl.stats.suggest.fleet import SuggestionsOfFleet
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
@@ -51,10 +53,15 @@ def rules_yaml(layout: Layout, rules: Sequence[ColumnValues]) -> str:
     return "\n".join(["mysql_query_rules:", *row_lines(layout, rows)]) + "\n"
 
 
-def suggest_text(result: Suggestions, style: Style = PLAIN, *, width: int = WIDTH) -> str:
-    """Render the suggestions by kind, each with its evidence, and the rules to paste."""
+def suggest_text(
+    result: Suggestions, heading: str, style: Style = PLAIN, *, width: int = WIDTH
+) -> str:
+    """Render the suggestions by kind, each with its evidence, and the rules to paste.
+
+    `heading`: names the instances that have seen the digests.
+    """
     title = printable(
-        f"{result.table.name}  ProxySQL {result.table.version}:"
+        f"{heading}:"
         f" {counted(len(result.suggestions), 'suggestion')} from"
         f" {counted(len(result.table.rows), 'entry')},"
         f" {counted(result.total.count_star, 'query')}, {time_text(result.total.sum_time)}"
@@ -102,24 +109,52 @@ def _kind_lines(
 
 def suggest_json(result: Suggestions) -> str:
     """Render the suggestions as JSON: `rule` by column, `yaml` the same rule to paste."""
-    suggestions = [
+    return SUGGESTIONS.document(result)
+
+
+def suggest_of_fleet_json(fleet: SuggestionsOfFleet) -> str:
+    """Render the suggestions for many instances as JSON."""
+    return SUGGESTIONS_OF_FLEET.document(fleet)
+
+
+def _each(result: Suggestions) -> list[dict[str, object]]:
+    return [
         SUGGESTION.encode(
             suggestion,
             yaml=rules_yaml(result.layout, [suggestion.rule]) if suggestion.rule else None,
         )
         for suggestion in result.suggestions
     ]
-    return SUGGESTIONS.document(result, suggestions=suggestions)
 
 
+def _of_fleet(
+    value_of: Callable[[Suggestions], object],
+) -> Callable[[SuggestionsOfFleet], object]:
+    return lambda fleet: value_of(fleet.suggestions)
+
+
+_RESULT_KEYS = "digests count_star sum_time suggestions left_out proof notes"
+_RESULT: dict[str, Callable[[Suggestions], object]] = {
+    "digests": lambda one: len(one.table.rows),
+    "count_star": attrgetter("total.count_star"),
+    "sum_time": attrgetter("total.sum_time"),
+    "suggestions": _each,
+    "left_out": attrgetter("left_out"),
+    "proof": lambda one: one.proof or None,
+    "notes": attrgetter("notes"),
+}
 SUGGESTIONS: Shape[Suggestions] = Shape(
     "digest suggest",
-    f"{INSTANCE} taken_at digests count_star sum_time suggestions left_out proof notes",
+    f"{INSTANCE} taken_at {_RESULT_KEYS}",
     **{name: attrgetter(f"table.{name}") for name in (*INSTANCE.split(), "taken_at")},
-    digests=lambda one: len(one.table.rows),
-    count_star=attrgetter("total.count_star"),
-    sum_time=attrgetter("total.sum_time"),
-    proof=lambda one: one.proof or None,
+    **_RESULT,
+)
+SUGGESTIONS_OF_FLEET: Shape[SuggestionsOfFleet] = Shape(
+    "digest suggest of a fleet",
+    f"instances failed {_RESULT_KEYS}",
+    instances=lambda fleet: READ.each(fleet.instances),
+    failed=lambda fleet: FAILED.each(fleet.failed),
+    **{name: _of_fleet(value_of) for name, value_of in _RESULT.items()},
 )
 SUGGESTION: Shape[Suggestion] = Shape(
     "suggestion",

@@ -8,9 +8,10 @@ from proxyctl.errors import counted
 from proxyctl.fleet.members import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.plan.plan import Plan
-from proxyctl.render.encode import Shape
+from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN, Style, listed_names, named_address
+from proxyctl.stats.top.model import CountedInstance
 from proxyctl.text import printable
 
 FAILED: Shape[Failed] = Shape(
@@ -19,6 +20,7 @@ FAILED: Shape[Failed] = Shape(
     error=lambda failed: "\n".join(failed.error.lines()),
     exit_code=lambda failed: int(failed.error.exit_code),
 )
+READ: Shape[CountedInstance] = Shape("instance that was read", f"{INSTANCE} taken_at")
 
 
 def instance_names(instances: Sequence[Planned | Failed]) -> str:

@@ -10,7 +10,7 @@ from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.encode import INSTANCE, Shape, document
 from proxyctl.render.explain import SOURCES
-from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
+from proxyctl.render.fleet import FAILED, READ, alike_text, counts_line, failures
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, listed_names, shown
 from proxyctl.routing.result import HostgroupOrigin
@@ -18,7 +18,6 @@ from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
 from proxyctl.stats.replay.fleet import AlikeReplay, ReplayOfFleet
 from proxyctl.stats.replay.result import ChangedDigest, Flow, Replay
-from proxyctl.stats.top.model import CountedInstance
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
@@ -213,10 +212,9 @@ REPLAY_OF_FLEET: Shape[ReplayOfFleet] = Shape(
 ALIKE_REPLAY: Shape[AlikeReplay] = Shape(
     "replay of instances alike",
     "instances shard_moves",
-    instances=lambda one: REPLAYED_INSTANCE.each(one.instances),
+    instances=lambda one: READ.each(one.instances),
     shard_moves=lambda one: SHARD_MOVE.each(one.moves),
 )
-REPLAYED_INSTANCE: Shape[CountedInstance] = Shape("replayed instance", f"{INSTANCE} taken_at")
 
 
 OUTCOME: Shape[QueryTreatment] = Shape(

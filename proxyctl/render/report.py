@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from operator import attrgetter
 from pathlib import Path
 
 from proxyctl.errors import counted
 from proxyctl.render.charts import HEIGHT, WIDTH, bars, load_over_time
-from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
+from proxyctl.render.style import listed_names, moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import TableColumn
+from proxyctl.stats.model import DigestTable
 from proxyctl.stats.report import DigestReport, ReportDigest
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
@@ -36,7 +38,14 @@ def _facts(report: DigestReport) -> Iterator[tuple[str, str]]:
 
 
 def _period(report: DigestReport) -> str:
-    table, start, end = report.table, moment(report.start), moment(report.end)
+    start, end = moment(report.start), moment(report.end)
+    if len(report.tables) > 1:
+        versions = " and ".join(sorted({name_text(table.version) for table in report.tables}))
+        return (
+            f"ProxySQL {versions} on {len(report.tables)} instances. Everything that they counted,"
+            f" the first since {start}, until {end}."
+        )
+    table = report.tables[-1]
     counts = f"Everything counted from {start} to {end}"
     if report.intervals:
         counts = f"What was counted between {report.snapshots} snapshots, {start} and {end}"
@@ -93,7 +102,13 @@ def _columns(
         TableColumn("Hostgroups", hostgroups, is_number=False),
         TableColumn("Schema", lambda one: _names([p.name for p in one.schemas]), is_number=False),
         TableColumn("User", lambda one: _names([p.name for p in one.users]), is_number=False),
+        *((_INSTANCES,) if report.instances else ()),
     )
+
+
+_INSTANCES: TableColumn[ReportDigest] = TableColumn(
+    "Instances", lambda one: _names([part.name for part in one.instances]), is_number=False
+)
 
 
 def _names(names: Sequence[str]) -> str:
@@ -120,17 +135,16 @@ def report_html(report: DigestReport, names: Mapping[int, str], templates: Path)
         lstrip_blocks=True,
     )
     environment.filters["printable"] = printable
-    length = report.table.variables.get("mysql-query_digests_max_digest_length", "")
     return environment.get_template("report.html").render(
         report=report,
-        title=name_text(report.table.name),
+        title=listed_names([name_text(table.name) for table in report.tables]),
         period=_period(report),
         facts=_facts(report),
         notes=_notes(report),
         columns=_columns(report, names),
         listed=_listed(report),
         longest=_LONGEST,
-        cut_at=int(length) if length.isdecimal() else float("inf"),
+        cut_at=_cut_at(report.tables),
         over_time=load_over_time(report, names),
         bars=bars(report, names),
         area=(WIDTH, HEIGHT),
@@ -140,6 +154,13 @@ def report_html(report: DigestReport, names: Mapping[int, str], templates: Path)
         script_hash=_hash(script),
         style_hash=_hash(style),
     )
+
+
+def _cut_at(tables: Sequence[DigestTable]) -> float:
+    """Return the bytes at which ProxySQL cuts texts."""
+    name = "mysql-query_digests_max_digest_length"
+    lengths = [table.variables.get(name, "") for table in tables]
+    return max((int(text) for text in lengths if text.isdecimal()), default=inf)
 
 
 def _hash(text: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
 from proxyctl.errors import UsageError
+from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts, growth, tally
 from proxyctl.stats.model import DigestTable, Group, Load
 
@@ -38,6 +39,8 @@ class ReportDigest(NamedTuple):
     """The load by schema, sorted by time, largest first."""
     users: Sequence[LoadShare]
     """The load by user, sorted by time, largest first."""
+    instances: Sequence[LoadShare] = ()
+    """Of many instances: the load by instance, sorted by time, largest first."""
 
 
 class Interval(NamedTuple):
@@ -59,8 +62,8 @@ class Interval(NamedTuple):
 class DigestReport:
     """Everything that the page shows."""
 
-    table: DigestTable
-    """The last of the snapshots, or the table of a live instance."""
+    tables: Sequence[DigestTable]
+    """The last of the snapshots, or the tables of live instances."""
     snapshots: int
     """The number of snapshots; 0 for a live instance."""
     notes: Sequence[str]
@@ -79,14 +82,16 @@ class DigestReport:
     """The load by schema, sorted by time, largest first."""
     users: Sequence[LoadShare]
     """The load by user, sorted by time, largest first."""
-    intervals: Sequence[Interval]
+    intervals: Sequence[Interval] = ()
     """The load between neighbouring snapshots. Empty for a single table, whose counts cover all
     time since the statistics began."""
+    instances: Sequence[LoadShare] = ()
+    """Of many instances: the load by instance, sorted by time, largest first."""
 
     @property
     def end(self) -> int:
         """When the last table was read, in unix seconds."""
-        return self.table.taken_at
+        return max(table.taken_at for table in self.tables)
 
 
 _PLACE = (Group.HOSTGROUP, Group.SCHEMANAME, Group.USERNAME)
@@ -112,29 +117,64 @@ def make_report(
     for table in ordered[1:]:
         earlier, last = last, tally(table, parts=_PLACE, earlier=last)
         intervals.append(_interval(earlier, last, groups))
+    start = ordered[0].taken_at if intervals else min(first.began_at, first.table.taken_at)
+    report = _report([last.table], groups, start, [*doubts(ordered)], limit=limit)
+    return replace(report, snapshots=snapshots, intervals=intervals)
+
+
+def make_report_of_fleet(
+    tables: Sequence[DigestTable], *, limit: int = 250, unread: Sequence[str] = ()
+) -> DigestReport:
+    """Return the report on the tables of many instances, added up.
+
+    Tables are grouped one by one. `unread`: the instances that could not be read, for a note.
+    """
+    groups: dict[CounterKey, Bundle] = {}
+    start = tables[0].taken_at
+    for table in tables:
+        one = tally(table, parts=_PLACE)
+        start = min(start, one.began_at)
+        for key, group in one.groups.items():
+            sums = groups.setdefault(key, Bundle(group.text))
+            for place, load in group.parts.items():
+                sums.parts[*place, table.name] = load
+    notes = with_names((table.name, note) for table in tables for note in doubts([table]))
+    left_out = [f"{', '.join(unread)}: could not be read, so left out"] if unread else []
+    return _report(tables, groups, start, [*left_out, *notes, *apart_notes(tables)], limit=limit)
+
+
+def _report(
+    tables: Sequence[DigestTable],
+    groups: Mapping[CounterKey, Bundle],
+    start: int,
+    notes: Sequence[str],
+    *,
+    limit: int,
+) -> DigestReport:
+    """Return the report on groups whose parts are hostgroup, schema, user and maybe instance."""
     loads = {key: load for key, group in groups.items() if (load := group.total()).count_star}
     places: dict[CounterKey, Load] = defaultdict(Load)
     for group in groups.values():
         for place, load in group.parts.items():
             if load.count_star:
                 places[place] += load
-    hostgroups, schemas, users = _parts(places)
+    hostgroups, schemas, users, *instances = _shares(places)
     listed = nlargest(limit, loads, key=lambda key: (loads[key].sum_time, key))
     return DigestReport(
-        table=last.table,
-        snapshots=snapshots,
-        notes=[*doubts(ordered)],
-        start=ordered[0].taken_at if intervals else min(first.began_at, first.table.taken_at),
+        tables=tables,
+        snapshots=0,
+        notes=notes,
+        start=start,
         total=Bundle(parts=places).total(),
         count=len(loads),
         digests=[
-            ReportDigest(n, str(key[0]), groups[key].text, loads[key], *_parts(groups[key].parts))
+            ReportDigest(n, str(key[0]), groups[key].text, loads[key], *_shares(groups[key].parts))
             for n, key in enumerate(listed, 1)
         ],
         hostgroups=hostgroups,
         schemas=schemas,
         users=users,
-        intervals=intervals,
+        instances=instances[0] if instances else (),
     )
 
 
@@ -154,17 +194,15 @@ def _interval(earlier: Tally, later: Tally, groups: dict[CounterKey, Bundle]) ->
     return Interval(start, end, whole, by_hostgroup, grown.is_cleared)
 
 
-def _parts(
-    places: Mapping[CounterKey, Load],
-) -> tuple[list[LoadShare], list[LoadShare], list[LoadShare]]:
-    """Return the load by hostgroup, by schema and by user, each sorted by time, largest first."""
-    by_column: tuple[list[LoadShare], ...] = ()
-    for column in range(len(_PLACE)):
+def _shares(places: Mapping[CounterKey, Load]) -> list[list[LoadShare]]:
+    """Return the load by each column of the places, sorted by time, largest first."""
+    width = len(next(iter(places), _PLACE))
+    by_column = []
+    for column in range(width):
         sums: dict[str, Load] = defaultdict(Load)
         for place, load in places.items():
             sums[str(place[column])] += load
         parts = [LoadShare(name, load) for name, load in sums.items()]
         parts.sort(key=lambda part: (-part.load.sum_time, -part.load.count_star, part.name))
-        by_column = *by_column, parts
-    hostgroups, schemas, users = by_column
-    return hostgroups, schemas, users
+        by_column.append(parts)
+    return by_column

@@ -21,7 +21,8 @@ def fleet(offline: Project) -> Iterator[list[Sandbox]]:
     with ExitStack() as stack:
         sandboxes = [stack.enter_context(Sandbox()) for _ in range(3)]
         offline.write(FILES + _instances(sandboxes))
-        applied("--all")
+        for number in range(1, 4):
+            applied("--instance", f"px{number}")
         for number, sandbox in enumerate(sandboxes, 1):
             sandbox.stats[TABLE] = [
                 tuple(seen_digest(READS, 20, sum_time=100 * number, count_star=number)),

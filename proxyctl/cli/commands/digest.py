@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
+from proxyctl.cli.commands.digest_fleet import suggest_all
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import flag, no_such, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption
@@ -288,6 +289,7 @@ def columns_of(
 
 def suggest(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     digests: str | None = value(
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
@@ -299,10 +301,17 @@ def suggest(
     limit: int = value("N", "List at most N of each kind.", default=5, min=1, max=MOST_LISTED),
     format: FormatOption = "text",
 ) -> int:
-    """Suggest improvements from the digests that the instance has seen."""
+    """Suggest improvements from the digests that the instance has seen.
+
+    With --all: from those of all instances, which must run the same rules.
+    """
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.run import suggest as suggestions
 
+    if fleet.is_for_all():
+        if digests is not None:
+            raise UsageError("--digests is of one instance", fix="choose it with --instance")
+        return suggest_all(selection.targets(fleet), fleet, only or (), limit, format)
     subject = _suggest_subject(selection, digests)
     advice = suggestions(
         subject.table,
@@ -313,7 +322,12 @@ def suggest(
     )
     emit(
         format,
-        text=lambda: suggest_text(advice, style(), width=columns()),
+        text=lambda: suggest_text(
+            advice,
+            f"{subject.table.name}  ProxySQL {subject.table.version}",
+            style(),
+            width=columns(),
+        ),
         json=lambda: suggest_json(advice),
     )
     return ExitCode.DONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Failed
     from proxyctl.fleet.targets import Target
     from proxyctl.stats.model import DigestTable
+    from proxyctl.stats.suggest.context import SuggestionKind
 
 ENDING = ".jsonl.gz"
 """How the files of `digest snapshot --all` end."""
@@ -90,7 +91,7 @@ def diff_all(
     if after is not None:
         second = read_digest_folder(Path(after))
     else:
-        tables, failed = _read_all(selection.targets(fleet, files_are_optional=True), fleet)
+        tables, failed = read_all(selection.targets(fleet, files_are_optional=True), fleet)
         second = {table.name: table for table in tables}
     comparison = compare_fleet(
         first, second, options.groups, sort=options.sort, limit=options.limit, failed=failed
@@ -113,7 +114,7 @@ def diff_all(
     return comparison.exit_code
 
 
-def _read_all(
+def read_all(
     targets: Sequence[Target], fleet: FleetOptions
 ) -> tuple[list[DigestTable], list[Failed]]:
     """Return the digests of all instances, and those that could not be read."""
@@ -126,3 +127,32 @@ def _read_all(
 
     with progress("reading digests", len(targets)) as advance:
         return at_all(targets, work, workers=fleet.parallel, done=advance)
+
+
+# digest suggest ----------------------------------------------------------------------------------
+
+
+def suggest_all(
+    targets: Sequence[Target],
+    fleet: FleetOptions,
+    only: Collection[SuggestionKind],
+    limit: int,
+    format: str,
+) -> int:
+    """Suggest what helps at all instances; name those that cannot be read."""
+    from proxyctl.render.digest_suggest import suggest_of_fleet_json, suggest_text
+    from proxyctl.render.fleet import failures, instances_text
+    from proxyctl.stats.suggest.fleet import suggest_for_fleet
+
+    with progress("reading digests", len(targets)) as advance:
+        advice = suggest_for_fleet(
+            targets, only=only, limit=limit, workers=fleet.parallel, done=advance
+        )
+    heading = instances_text([one.name for one in advice.instances])
+    emit(
+        format,
+        text=lambda: suggest_text(advice.suggestions, heading, style(), width=columns()),
+        json=lambda: suggest_of_fleet_json(advice),
+    )
+    say(*failures(advice.failed, style(sys.stderr)))
+    return advice.exit_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
-from proxyctl.cli.commands.digest_fleet import DiffOptions, diff_all, snapshot_all
+from proxyctl.cli.commands.digest_fleet import DiffOptions, diff_all, read_all, snapshot_all
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import out_option, parsed, value
 from proxyctl.cli.options import AutoApproveOption, FleetOptions, FormatOption
@@ -38,10 +39,11 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.stats.diff import DiffSort
-from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
+from proxyctl.stats.model import NOT_COUNTING, TABLE_GROUPS, Group, is_counting
 from proxyctl.stats.units import microseconds_of, size_text, time_text
 
 if TYPE_CHECKING:
+    from proxyctl.fleet.outcome import Failed
     from proxyctl.instance.client import AdminClient
 
 
@@ -119,13 +121,6 @@ def diff(
 
     With --all: of each instance, added up.
     """
-    from proxyctl.render.digest_diff import DIFF, digest_diff_text
-    from proxyctl.render.style import instance_text
-    from proxyctl.stats.counters import tally
-    from proxyctl.stats.diff import compare
-    from proxyctl.stats.digest_file import read_digest_file
-    from proxyctl.stats.read import streamed_digests
-
     paths = iter(snapshots or ())
     before = before or next(paths, None)
     after = after or next(paths, None)
@@ -134,31 +129,44 @@ def diff(
         raise UsageError("BEFORE is missing", fix=fix)
     if (extra := next(paths, None)) is not None:
         raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
+    groups = columns_of(group, Group if fleet.is_for_all() else TABLE_GROUPS)
+    options = DiffOptions(groups, sort, limit, full_text)
     if fleet.is_for_all():
-        groups = columns_of(group, Group)
-        options = DiffOptions(groups, sort, limit, full_text)
         return diff_all(selection, fleet, before, after, options, format)
+    return _diff_of_one(selection, before, after, options, format)
+
+
+def _diff_of_one(
+    selection: SelectionOptions, before: str, after: str | None, options: DiffOptions, format: str
+) -> int:
+    """Compare two files, or a file with what the instance holds now."""
+    from proxyctl.render.digest_diff import DIFF, digest_diff_text
+    from proxyctl.render.style import instance_text
+    from proxyctl.stats.counters import tally
+    from proxyctl.stats.diff import compare
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import streamed_digests
+
     for path in filter(None, (before, after)):
         if Path(path).is_dir():
             raise UsageError(f"{path}: a folder", fix="compare two folders with --all")
-    groups = columns_of(group)
-    first = tally(read_digest_file(Path(before)), groups)
+    first = tally(read_digest_file(Path(before)), options.groups)
     if after is not None:
-        second = tally(read_digest_file(Path(after)), groups, earlier=first)
+        second = tally(read_digest_file(Path(after)), options.groups, earlier=first)
     else:
         with selection.connect() as client, streamed_digests(client) as table:
-            second = tally(table, groups, earlier=first)
-    comparison = compare(first, second, sort=sort, limit=limit)
+            second = tally(table, options.groups, earlier=first)
+    comparison = compare(first, second, sort=options.sort, limit=options.limit)
     comparison.hostgroup_names = selection.hostgroup_names()
     emit(
         format,
         text=lambda: digest_diff_text(
             comparison,
             instance_text(second.table),
-            sort,
+            options.sort,
             style(),
             width=columns(),
-            has_whole_texts=full_text,
+            has_whole_texts=options.has_whole_texts,
         ),
         json=lambda: DIFF.document(comparison),
     )
@@ -255,6 +263,7 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
 
 def report(
     selection: SelectionOptions,
+    fleet: FleetOptions,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,
@@ -265,29 +274,41 @@ def report(
     ),
     limit: int = value("N", "List the N digests with the most time.", default=250, min=1, max=500),
 ) -> int:
-    """Write a page with charts and a table of the digests; the browser needs no network."""
+    """Write a page with charts and a table of the digests; the browser needs no network.
+
+    With --all: added up over all instances.
+    """
+    from proxyctl.fleet.outcome import worst
+    from proxyctl.render.fleet import failures
     from proxyctl.render.report import report_html
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import read_digests
-    from proxyctl.stats.report import make_report
+    from proxyctl.stats.report import make_report, make_report_of_fleet
 
     path = Path(out)
     _check_target(path, snapshots or [])
-    if snapshots:
+    failed: Sequence[Failed] = ()
+    if fleet.is_for_all():
+        if snapshots:
+            raise UsageError("--all reads the instances", fix="leave out the snapshots")
+        tables, failed = read_all(selection.targets(fleet, files_are_optional=True), fleet)
+        unread = [failure.name for failure in failed]
+        page = make_report_of_fleet(tables, limit=limit, unread=unread) if tables else None
+    elif snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
+        page = make_report(tables, limit=limit, snapshots=len(snapshots))
     else:
         with selection.connect() as client:
-            tables = [read_digests(client)]
-    page = make_report(tables, limit=limit, snapshots=len(snapshots or []))
-    for note in page.notes:
-        say(f"note: {note}")
-    write_file(
-        path,
-        report_html(page, selection.hostgroup_names(), templates_folder() / "report"),
-        mode=0o600,
-    )
-    say(f"{counted(page.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
-    return ExitCode.DONE
+            page = make_report([read_digests(client)], limit=limit)
+    if page is not None:
+        for note in page.notes:
+            say(f"note: {note}")
+        text = report_html(page, selection.hostgroup_names(), templates_folder() / "report")
+        write_file(path, text, mode=0o600)
+        size = size_text(path.stat().st_size)
+        say(f"{counted(page.count, 'digest')} reported in {path} ({size})")
+    say(*failures(failed, style(sys.stderr)))
+    return worst([failure.error.exit_code for failure in failed])
 
 
 def _check_target(path: Path, snapshots: Sequence[str]) -> None:

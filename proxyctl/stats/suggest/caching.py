@@ -24,7 +24,7 @@ CACHE_TTL_MS = 1_000
 
 def find_cacheable(context: SuggestContext) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
-    seconds = max(context.table.taken_at - context.tally.began_at, 1)
+    seconds = context.seconds  # of many instances: each has a cache of its own
     writes = _writes(context)
     candidates: list[tuple[int, Query]] = []
     for query in context.queries:

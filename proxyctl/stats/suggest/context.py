@@ -150,7 +150,8 @@ class SuggestContext:
     """The digests, the rules in force, and the results so far.
 
     Shape: `followed` are the rows that are evaluated against the rules: all rows, or of very many
-    only the rows with most time. `proposed` is the configuration with the rules proposed so far.
+    only the rows with most time. `seconds` is the time that the digests were counted for, summed up
+    over instances. `proposed` is the configuration with the rules proposed so far.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class SuggestContext:
         limit: int,
         most_rows: int,
         may_use: Callable[[int], bool],
+        seconds: int | None = None,
     ) -> None:
         self.table = table
         rows = table.rows
@@ -171,6 +173,7 @@ class SuggestContext:
             self.tally = tally(table)
             self.followed = nlargest(most_rows, rows, key=attrgetter("sum_time"))
         self.queries = _queries(self.tally)
+        self.seconds = seconds or max(table.taken_at - self.tally.began_at, 1)
         self.total = Load()
         for bundle in self.tally.groups.values():
             self.total += bundle.total()

@@ -51,16 +51,25 @@ def subject_of_instance(
 ) -> SuggestInput:
     """Return the rules of an instance with its digests, or with the digests of a snapshot.
 
-    `files` name the hostgroups and decide which rule_ids may be used. The digest table of the
-    instance is read at most once. Raises: ConfigError, InstanceError.
+    The digest table of the instance is read at most once. Raises: as `rules_of_instance`.
     """
-    project = None
-    configuration = read_configuration(client, Layer.RUNTIME, SERVING_TABLES)
-    if files is not None:
-        deviations = read_deviations(client, read_layouts(client))
-        project = files.project(
-            client.version, takes_dead_rules=True, needs_secrets=False, deviations=deviations
-        )
-        names = project.desired.hostgroup_names
-        configuration = replace(configuration, hostgroup_names=names)
+    configuration, project = rules_of_instance(client, files)
     return SuggestInput(table or read_digests(client), configuration, project)
+
+
+def rules_of_instance(
+    client: AdminClient, files: ConfigFiles | None = None
+) -> tuple[Configuration, Project | None]:
+    """Return the rules at RUNTIME, and the project of the files.
+
+    `files` name the hostgroups and decide which rule_ids may be used. Raises: ConfigError,
+    InstanceError.
+    """
+    configuration = read_configuration(client, Layer.RUNTIME, SERVING_TABLES)
+    if files is None:
+        return configuration, None
+    deviations = read_deviations(client, read_layouts(client))
+    project = files.project(
+        client.version, takes_dead_rules=True, needs_secrets=False, deviations=deviations
+    )
+    return replace(configuration, hostgroup_names=project.desired.hostgroup_names), project

@@ -37,16 +37,23 @@ def suggest(
     limit: int = 5,
     most_rows: int = MOST_ROWS,
     may_use: Callable[[int], bool] = lambda _rule_id: True,
+    seconds: int | None = None,
 ) -> Suggestions:
     """Return the suggestions.
 
     `only`: the kinds to suggest, empty for all; `limit`: the most suggestions of each kind;
     `most_rows`: the most rows to evaluate against the rules; `may_use`: whether the files may use a
-    rule_id. Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it
+    rule_id; `seconds`: the time that many instances counted for, by default that of the table.
+    Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it
     ends.
     """
     context = SuggestContext(
-        table, configuration, limit=limit, most_rows=most_rows, may_use=may_use
+        table,
+        configuration,
+        limit=limit,
+        most_rows=most_rows,
+        may_use=may_use,
+        seconds=seconds,
     )
     notes, followed = context.notes, context.followed
     if not is_counting(table.variables):

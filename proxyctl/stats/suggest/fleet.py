@@ -1,0 +1,114 @@
+"""Suggestions from the digests of many instances that run the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from proxyctl.config.project import Project
+from proxyctl.errors import ExitCode, InstanceError, RefusedError
+from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.targets import Target, at_all
+from proxyctl.proxysql.configuration import Configuration
+from proxyctl.routing.router import routing_likeness
+from proxyctl.stats.model import SWITCH
+from proxyctl.stats.rows_of_fleet import HeldDigests, hold_digests, merged_table
+from proxyctl.stats.suggest.context import SuggestionKind, Suggestions
+from proxyctl.stats.suggest.files import SuggestInput, rules_of_instance
+from proxyctl.stats.suggest.run import suggest
+from proxyctl.stats.top.model import CountedInstance
+
+
+@dataclass(frozen=True)
+class SuggestionsOfFleet:
+    """The suggestions for many instances."""
+
+    suggestions: Suggestions
+    """The suggestions."""
+    instances: Sequence[CountedInstance]
+    """The instances whose digests were added up."""
+    failed: Sequence[Failed]
+    """The instances that could not be read."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The worst code of the instances that could not be read."""
+        return worst([failure.error.exit_code for failure in self.failed])
+
+
+@dataclass(frozen=True)
+class _ReadInstance:
+    held: HeldDigests
+    configuration: Configuration
+    project: Project | None
+    likeness: str
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that decide which digest a query has."""
+        return {name: value for name, value in self.instance.variables.items() if name != SWITCH}
+
+    @property
+    def instance(self) -> CountedInstance:
+        return self.held.instance
+
+
+def suggest_for_fleet(
+    targets: Sequence[Target],
+    *,
+    only: Collection[SuggestionKind] = (),
+    limit: int = 5,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> SuggestionsOfFleet:
+    """Return the suggestions. Sends only SELECTs.
+
+    The rules are those at RUNTIME, which all instances must share. Raises: RefusedError when their
+    versions, rules or digest variables differ; InstanceError when none can be read; as `suggest`.
+    """
+
+    def work(target: Target) -> _ReadInstance:
+        with target.connect() as client:
+            configuration, project = rules_of_instance(client, target.files)
+            held = hold_digests(client)
+        return _ReadInstance(held, configuration, project, routing_likeness(configuration))
+
+    read, failed = at_all(targets, work, workers=workers, done=done)
+    if not read:
+        reasons = [f"{one.name}: {line}" for one in failed for line in one.error.lines()]
+        raise InstanceError("no instance could be read", then=reasons)
+    _refuse_differences(read)
+    first, instances = read[0], [one.instance for one in read]
+    table = merged_table([one.held for one in read])
+    subject = SuggestInput(table, first.configuration, first.project)
+    found = suggest(
+        table,
+        first.configuration,
+        only=only,
+        limit=limit,
+        may_use=subject.may_use,
+        seconds=sum(max(one.taken_at - one.began_at, 1) for one in instances),
+    )
+    if len(read) > 1 and any(one.kind is SuggestionKind.CACHE for one in found.suggestions):
+        note = "cache: queries a second are those of one instance: each has a cache of its own"
+        found = replace(found, notes=[*found.notes, note])
+    return SuggestionsOfFleet(found, instances, failed)
+
+
+def _refuse_differences(read: Sequence[_ReadInstance]) -> None:
+    """Refuse instances that do not route and count alike. Raises: RefusedError."""
+    first = read[0]
+    reasons: dict[str, Callable[[_ReadInstance], object]] = {
+        "another version": attrgetter("instance.version"),
+        "other rules, users or routing variables": attrgetter("likeness"),
+        "other mysql-query_digests variables": attrgetter("variables"),
+    }
+    for what, value_of in reasons.items():
+        others = [one.instance.name for one in read if value_of(one) != value_of(first)]
+        if others:
+            names = [one.instance.name for one in read if one.instance.name not in others]
+            raise RefusedError(
+                f"{', '.join(others)}: {what} than {', '.join(names)}, so no suggestion fits all",
+                fix="bring them in line with apply --all, or choose one with --instance",
+            )
