@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -162,6 +164,20 @@ def test_a_restore_stops_where_one_refuses_and_undoes_nothing(fleet: list[Sandbo
     assert statuses(fleet) == ["ONLINE", OUT, OUT]
     ended(restore("--lock-timeout", "0", "--keep-going"), 4)
     assert statuses(fleet) == ["ONLINE", OUT, "ONLINE"]
+
+
+def test_an_interrupt_undoes_it(fleet: list[Sandbox]) -> None:
+    def interrupt(sql: str) -> None:
+        if sql == "LOAD MYSQL SERVERS TO RUNTIME":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    fleet[1].options.before_statement = interrupt
+    found = drain()
+    assert found.code == 130, found.text
+    assert found.out.endswith(
+        "Fleet of 3 instances: 2 drained and restored: px1, px2; 1 not touched: px3.\n"
+    )
+    assert statuses(fleet) == ["ONLINE"] * 3
 
 
 def test_one_that_cannot_be_read(fleet: list[Sandbox], offline: Project) -> None:

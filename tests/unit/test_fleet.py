@@ -56,4 +56,4 @@ def test_the_exit_code_of_a_rollout(states, more, code):
     first, *rest = (state for state in states if state != "unread")
     rolled = [Rolled("px1", "px1", first, **more)]
     rolled += [Rolled(f"px{n}", f"px{n}", one) for n, one in enumerate(rest, 2)]
-    assert Rollout(rolled, unread=unread).exit_code == code
+    assert Rollout("1f0c2a9e", rolled, unread=unread).exit_code == code
