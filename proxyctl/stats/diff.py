@@ -270,7 +270,7 @@ def grown_groups(
     """Yield the groups with calls. Changes: adds them to the totals of `instance`."""
     earlier, later, nothing = grown.earlier.groups, grown.later.groups, Bundle()
     seconds, seconds_after = instance.before.seconds, instance.after.seconds
-    names = (instance.name,)
+    names, total, total_after = (instance.name,), instance.before.total, instance.after.total
     # Counters that are still empty do not show when they were cleared.
     expected_for = seconds_after if later or not grown.is_cleared else 0
     for key in chain(earlier, later.keys() - earlier.keys()):
@@ -280,8 +280,8 @@ def grown_groups(
             continue
         before.expected, after.expected = before.rate * expected_for, after.rate * seconds
         slowest = later[key].total().max_time if key in later else 0
-        instance.before.total.__iadd__(before.load)
-        instance.after.total.__iadd__(after.load)
+        total += before.load
+        total_after += after.load
         is_slowest_after = grown.is_cleared or slowest > before.load.max_time
         yield (
             key,
