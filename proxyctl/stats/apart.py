@@ -26,7 +26,7 @@ class DigestSource(Protocol):
 
 def apart_notes(instances: Sequence[DigestSource]) -> Iterator[str]:
     """Yield why one query may have several digests on these instances."""
-    apart = "a query may have another digest there, and is then listed apart"
+    apart = "a query that has different digests there is listed once for each"
     if text := values_text(instances, lambda one: one.version):
         yield f"ProxySQL is {text}: {apart}"
     names = {name for one in instances for name in one.variables} - {SWITCH, TRACKS_CLIENTS}
@@ -45,7 +45,7 @@ def values_text(
             names.setdefault(value, []).append(one.name)
     if len(names) < 2:
         return ""
-    return ", ".join(f"{value} on {' and '.join(who)}" for value, who in names.items())
+    return "; ".join(f"{value} on {', '.join(who)}" for value, who in names.items())
 
 
 def with_names(notes: Iterable[tuple[str, str]]) -> list[str]:

@@ -149,7 +149,7 @@ def test_other_digest_variables_are_named(offline: Project, fleet: list[Sandbox]
     )
     notes = diff("before", "after", "--format", "json").json["notes"]
     assert any(note.startswith("px3: ProxySQL was 2.7.1-sandbox and 3.0.3") for note in notes)
-    assert any("ProxySQL is 2.7.1-sandbox on px1 and px2, 3.0.3 on px3" in note for note in notes)
+    assert any("ProxySQL is 2.7.1-sandbox on px1, px2; 3.0.3 on px3" in note for note in notes)
 
 
 def test_what_is_no_folder_of_snapshots_is_refused(offline: Project, fleet: list[Sandbox]) -> None:
