@@ -82,6 +82,19 @@ def test_those_with_nothing_of_their_own_follow(three: list[ProxySQL], project: 
     assert [one["state"] for one in again] == ["in sync"] * 3
 
 
+def test_they_follow_the_member_that_goes_back(three: list[ProxySQL], project: Project) -> None:
+    for hostgroup in (10, 20):
+        write(project, three, USER.format(hostgroup))
+        done = apply_all()
+        assert done.code == 0, done.text
+    assert [hostgroups(one) for one in three] == [{"20"}] * 3
+    found = proxyctl("rollback", "--all", "--auto-approve")
+    assert found.code == 0, found.text
+    assert "not changed by it: px2, px3\n" in found.err
+    assert found.out.endswith("Fleet of 1 instance: 1 applied: px1.\n")
+    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+
+
 def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     three: list[ProxySQL], project: Project
 ) -> None:
