@@ -18,16 +18,16 @@ from proxyctl.stats.model import Load, SeenDigest
 _BATCH = 1_000
 _COLUMNS = ", ".join(SeenDigest._fields)
 _TEXTS = ("schemaname", "username", "client_address", "digest", "digest_text")
-_CELLS = ", ".join(
-    f"CAST(?{number} AS TEXT)" if name in _TEXTS else f"?{number}"
+_CELL = {
+    name: f"CAST(?{number} AS TEXT)" if name in _TEXTS else f"?{number}"
     for number, name in enumerate(SeenDigest._fields, 1)
-)
-_KEY = "instance, digest, hostgroup, schemaname, username, client_address"
+}
+_CELLS = ", ".join(_CELL.values())
+_DIGEST = SeenDigest._fields.index("digest")
+_KEY = "digest, hostgroup, schemaname, username, client_address"
 _COUNTERS = "count_star, sum_time, sum_rows_affected, sum_rows_sent"
-_SET_COUNTERS = ", ".join(
-    f"{name} = excluded.{name}" for name in f"{_COUNTERS}, first_seen, last_seen".split(", ")
-)
-_KEY_OF_READING = f"{{instance}}{_KEY.removeprefix('instance')}"
+_KEPT = f"{_KEY}, {_COUNTERS}, first_seen, last_seen"
+"""The columns of a row that the store keeps of its last reading."""
 ADDED = (
     "count_star = count_star + excluded.count_star, sum_time = sum_time + excluded.sum_time,"
     " min_time = CASE WHEN min_time = 0 THEN excluded.min_time WHEN excluded.min_time = 0"
@@ -67,19 +67,16 @@ class SeriesOfInstance:
 
     def begin(self, rows: Iterable[SeenDigest]) -> None:
         """Keep the counters of a first reading, which tell no growth. Rows are read in batches."""
+        cells = ", ".join(_CELL[name] for name in _KEPT.split(", "))
         for batch in _batches(rows):
             self._store.executemany(
-                f"INSERT OR IGNORE INTO digest SELECT digest, digest_text FROM ({_AS_ROW})", batch
+                "INSERT OR IGNORE INTO digest VALUES (CAST(? AS TEXT), CAST(? AS TEXT))",
+                {row[_DIGEST]: row[_DIGEST + 1] for row in batch}.items(),
             )
             self._store.executemany(
-                f"INSERT INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
-                f" SELECT {self._key}, {_COUNTERS}, first_seen, last_seen FROM ({_AS_ROW})",
+                f"INSERT INTO series (instance, {_KEPT}) VALUES ({self._instance}, {cells})",
                 batch,
             )
-
-    @property
-    def _key(self) -> str:
-        return _KEY_OF_READING.format(instance=self._instance)
 
     def measure(self, rows: Iterable[SeenDigest], moved_s: int) -> GrowthOfRows:
         """Return what the rows grew by. Rows are read in batches, and held by SQLite.
@@ -89,8 +86,8 @@ class SeriesOfInstance:
         self._take_in(rows)
         execute = self._store.execute
         execute(
-            f"INSERT OR IGNORE INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
-            f" SELECT {self._key}, 0, 0, 0, 0, 0, 0 FROM reading"
+            f"INSERT OR IGNORE INTO series (instance, {_KEPT})"
+            f" SELECT {self._instance}, {_KEY}, 0, 0, 0, 0, 0, 0 FROM reading"
         )
         # As `were_cleared`.
         continues = (
@@ -139,10 +136,12 @@ class SeriesOfInstance:
 
     def keep_counters(self) -> None:
         """Keep the counters that were measured as the last reading."""
+        changed = _KEPT.removeprefix(f"{_KEY}, ").split(", ")
         self._store.execute(
-            f"INSERT INTO series ({_KEY}, {_COUNTERS}, first_seen, last_seen)"
-            f" SELECT {self._key}, {_COUNTERS}, first_seen, last_seen FROM reading WHERE true"
-            f" ON CONFLICT ({_KEY}) DO UPDATE SET {_SET_COUNTERS}"
+            f"INSERT INTO series (instance, {_KEPT})"
+            f" SELECT {self._instance}, {_KEPT} FROM reading WHERE true"
+            f" ON CONFLICT (instance, {_KEY})"
+            f" DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changed)}"
         )
 
     def forget_counters(self, *, which: str = "true") -> None:
@@ -166,12 +165,6 @@ class SeriesOfInstance:
             [self._instance],
         ).fetchall()
         return Load(entries, calls, time, 0, sent, affected), first_seen
-
-
-_AS_ROW = "SELECT " + ", ".join(
-    f"{cell} AS {name}" for cell, name in zip(_CELLS.split(", "), SeenDigest._fields, strict=True)
-)
-"""The SELECT that makes a row of the parameters."""
 
 
 def _batches(rows: Iterable[SeenDigest]) -> Iterator[list[tuple[object, ...]]]:

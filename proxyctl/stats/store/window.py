@@ -128,7 +128,7 @@ class WindowReader:
             self.store.execute(
                 f"INSERT INTO {self.sums} SELECT series.id,"
                 f" {_SUMS.replace('sum(', f'sum({table}.')}"
-                f" FROM series {join} {table} ON {table}.series = series.id"
+                f" FROM series NOT INDEXED {join} {table} ON {table}.series = series.id"
                 f" WHERE at > ? AND at <= ? AND series.instance IN ({numbers}) GROUP BY series.id"
                 f" ON CONFLICT (series) DO UPDATE SET {ADDED},"
                 " first_at = min(first_at, excluded.first_at),"
