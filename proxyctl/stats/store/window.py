@@ -89,7 +89,7 @@ class WindowReader:
         rows = self.store.execute(
             "SELECT id, name, address, min(at - seconds), max(at), sum(seconds), sum(is_cleared)"
             " FROM instance JOIN period ON period.instance = instance.id"
-            " WHERE at > ? AND at <= ? GROUP BY id ORDER BY id",
+            " WHERE at > ? AND at <= ? GROUP BY id ORDER BY name, address",
             (window.since, window.until),
         ).fetchall()
         for number, name, address, start, end, seconds, cleared in rows:
@@ -155,7 +155,7 @@ def opened_window(window: StoreWindow) -> Iterator[WindowReader]:
 
 def nothing_counted(store: sqlite3.Connection, window: StoreWindow) -> ProxyctlError:
     """Return the error for a window without periods."""
-    names = [name for (name,) in store.execute("SELECT name FROM instance ORDER BY id")]
+    names = [name for (name,) in store.execute("SELECT name FROM instance ORDER BY name")]
     if window.instance is not None and window.instance not in names:
         return UsageError(
             f"--instance {window.instance}: no such instance in {window.path}",
