@@ -67,6 +67,7 @@ MENU = {
     "Slow queries": [
         "docs/how-to/slow-query",
         "docs/how-to/digest-top",
+        "docs/how-to/digests-of-a-fleet",
         "docs/how-to/digest-history",
         "docs/how-to/suggest",
         "docs/how-to/top",

@@ -9,7 +9,8 @@ import pytest
 from proxyctl.errors import UsageError
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.diff import DiffSort, DigestTrend, compare, is_moved, verdict
-from proxyctl.stats.model import DigestTable, Load, SeenDigest
+from proxyctl.stats.diff_of_fleet import compare_fleet
+from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest
 
 
 @pytest.mark.parametrize(
@@ -197,3 +198,31 @@ def test_the_order() -> None:
     assert first[DiffSort.TIME] == first[DiffSort.AVG] == first[DiffSort.CHANGE] == ("0xBB",)
     found = compare(before, after, limit=0)
     assert (found.entries, found.count, found.after.load.count_star) == ([], 2, 892)
+
+
+def _table(name: str, moment: int, row: SeenDigest) -> DigestTable:
+    return DigestTable(name, f"{name}:6032", "2.7.1", moment, [row])
+
+
+@pytest.mark.parametrize(
+    ("slowest_before", "expected"), [(20, DigestTrend.SAME), (5000, DigestTrend.SLOWER)]
+)
+def test_one_slow_call_of_one_instance_is_left_out_where_it_is_known(
+    slowest_before: int, expected: DigestTrend
+) -> None:
+    """A slower call that another instance had before may hide a slow one of its own after."""
+    usual = row(100, 1000, max_time=20)
+    other = usual._replace(max_time=slowest_before)
+    found = compare_fleet(
+        {"px1": _table("px1", 1100, usual), "px2": _table("px2", 1100, other)},
+        {
+            "px1": _table(
+                "px1", 1200, usual._replace(count_star=200, sum_time=3000, max_time=1000)
+            ),
+            "px2": _table("px2", 1200, other._replace(count_star=200, sum_time=2000)),
+        },
+        [Group.DIGEST],
+    )
+    [entry] = found.entries
+    assert (entry.before.load.average, entry.after.load.average) == (10, 15)
+    assert entry.verdict is expected
