@@ -160,6 +160,10 @@ DIGESTS_DROP_LAST_COMMENT = Version(3, 0, 1)
 """`SELECT 1 -- tail` has the digest of `SELECT 1`, and comments beyond
 `mysql-query_digests_max_query_length` are removed. Source: as above."""
 
+EVENTS_TABLES = Version(3, 0, 1)
+"""`stats_mysql_query_events` and `history_mysql_query_events` exist. Source: 2.7.1 and 3.0.3, run;
+3.0.1 has their variables."""
+
 IGNORES_SESSION_TRACKING = Version(3, 0, 3)
 """A SET of `session_track_system_variables` is answered OK and ignored; before, it locks the
 session to a hostgroup. Source: 2.7.1 and 3.0.3, run; the releases between were not tested."""
