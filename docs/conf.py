@@ -69,6 +69,7 @@ MENU = {
         "docs/how-to/digest-top",
         "docs/how-to/digests-of-a-fleet",
         "docs/how-to/digest-history",
+        "docs/how-to/event-log",
         "docs/how-to/suggest",
         "docs/how-to/top",
     ],

@@ -5,24 +5,26 @@ The other formats have one line or object per digest; CSV and JSON have the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
 from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import FAILED
-from proxyctl.render.replay import OUTCOME, outcomes_text
+from proxyctl.render.replay import EVENTS, OUTCOME, outcomes_text
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
     Style,
     listed_names,
+    moment,
     seen_hostgroup,
     shown,
     wrapped,
 )
 from proxyctl.render.table import TableColumn, aligned, csv_text, inline, markdown_table
+from proxyctl.stats.events.top import PERCENTS, EventRow, TopOfEvents
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.fleet import TopOfFleet
 from proxyctl.stats.top.model import CountedInstance, Ranking, Top, TopRow
@@ -31,6 +33,7 @@ from proxyctl.stats.units import number_text, share_text, time_text
 _INDENT = 4
 _LONGEST_IN_TICKET = 300
 EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
+NO_EVENTS = "No queries in the event log."
 NOTHING_LEFT = "No digest passes the filters."
 
 Ranked = tuple[int, TopRow]
@@ -52,6 +55,24 @@ _COLUMNS: tuple[TableColumn[Ranked], ...] = (
 )
 
 
+_EVENT_COLUMNS: tuple[TableColumn[Ranked], ...] = (
+    *(
+        TableColumn[Ranked](f"p{percent}", lambda one, p=percent: _percentile_text(one[1], p))  # type: ignore[misc]
+        for percent in PERCENTS
+    ),
+    TableColumn("errors", lambda one: _failed_text(one[1])),
+)
+
+
+def _percentile_text(row: TopRow, percent: int) -> str:
+    return time_text(row.percentiles[percent]) if isinstance(row, EventRow) else ""
+
+
+def _failed_text(row: TopRow) -> str:
+    failed = row.failed if isinstance(row, EventRow) else None
+    return "unknown" if failed is None else f"{failed:,}"
+
+
 # -- Text.
 
 
@@ -70,7 +91,7 @@ def digest_top_text(
     lines = [style("bold", heading)]
     lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
     if not top.total.entries:
-        return "\n".join([*lines, EMPTY]) + "\n"
+        return "\n".join([*lines, _empty(top)]) + "\n"
     for text in _summary(top).splitlines():
         lines += wrapped(text, width)
     if not top.rows:
@@ -82,9 +103,12 @@ def digest_top_text(
         lines += _figures_and_label(line, label, width)
         if row.digest_text is not None:
             limit = None if has_whole_texts else width - _INDENT
-            lines.append(" " * _INDENT + shown(row.digest_text, limit=limit))
+            mark = "~ " if isinstance(row, EventRow) and not row.is_text_proven else ""
+            lines.append(" " * _INDENT + mark + shown(row.digest_text, limit=limit))
         if row.is_cut:
             lines.append(" " * _INDENT + "(cut by mysql-query_digests_max_digest_length)")
+        if isinstance(row, EventRow):
+            lines += _event_lines(row, width, has_whole_texts=has_whole_texts)
         if rule := _rule_text(row, top.hostgroup_names):
             lines += wrapped(rule, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
     if top.groups > len(top.rows):
@@ -92,9 +116,32 @@ def digest_top_text(
     return "\n".join(lines) + "\n"
 
 
+def _empty(top: Ranking) -> str:
+    return NO_EVENTS if isinstance(top, TopOfEvents) else EMPTY
+
+
+def _event_lines(row: EventRow, width: int, *, has_whole_texts: bool) -> Iterator[str]:
+    """Yield the errors of a group of logged queries, and its example if it has one."""
+    if errors := errors_text(row):
+        yield from wrapped(f"errors: {errors}", width, first=" " * _INDENT, then=" " * _INDENT * 2)
+    if row.example is not None:
+        limit = None if has_whole_texts else width - _INDENT - len("slowest: ")
+        yield f"{' ' * _INDENT}slowest: {shown(row.example, limit=limit)}"
+
+
+def errors_text(row: EventRow) -> str:
+    """Return the failed queries of a group by errno: `1062 x 3, 9001 x 1`."""
+    return ", ".join(f"{errno} x {count:,}" for errno, count in row.errors.items())
+
+
 def _columns(top: Ranking) -> Iterator[TableColumn[Ranked]]:
     """Yield the columns of figures; of many instances also how many counted the group."""
-    yield from _COLUMNS
+    if isinstance(top, TopOfEvents):
+        # A terminal has no room for all.
+        yield from (one for one in _COLUMNS if one.title not in ("cum.", "time/row"))
+        yield from _EVENT_COLUMNS
+    else:
+        yield from _COLUMNS
     if top.instances and Group.INSTANCE not in top.options.groups:
         yield TableColumn("instances", lambda one: str(len(one[1].instances)))
 
@@ -109,10 +156,11 @@ def _labels(row: TopRow, top: Ranking) -> Iterator[str]:
 def _summary(top: Ranking) -> str:
     """Return the load of the whole table, and of the part that passes the filters."""
     total, selected = top.total, top.selected
-    whole = (
-        f"{counted(total.entries, 'entry')}, {counted(total.count_star, 'query')},"
-        f" {time_text(total.sum_time)} of query time"
-    )
+    whole = f"{counted(total.count_star, 'query')}, {time_text(total.sum_time)} of query time"
+    if not isinstance(top, TopOfEvents):
+        whole = f"{counted(total.entries, 'entry')}, {whole}"
+    elif top.rows:
+        whole += f", {moment(top.first_seen)} to {moment(top.last_seen)}"
     how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
     if not top.options.is_filtered:
         return f"{whole}; {how}"
@@ -150,7 +198,7 @@ def digest_top_markdown(top: Ranking, heading: str) -> str:
     lines = [f"**Digests** of {inline(heading)}", ""]
     lines += [f"Note: {inline(note)}\n" for note in top.notes()]
     if not top.rows:
-        return "\n".join([*lines, NOTHING_LEFT if top.total.entries else EMPTY]) + "\n"
+        return "\n".join([*lines, NOTHING_LEFT if top.total.entries else _empty(top)]) + "\n"
 
     def label(ranked: Ranked) -> str:
         return ", ".join(_labels(ranked[1], top))
@@ -182,12 +230,32 @@ def digest_top_csv(top: Ranking) -> str:
     names = [*top.options.groups, *_FIGURES.split()]
     if Group.DIGEST in top.options.groups:
         names.append("digest_text")
-    columns: list[TableColumn[dict[str, Any]]] = [
-        TableColumn(name, str, itemgetter(name)) for name in names
-    ]
+    columns = _columns_named(names)
+    if isinstance(top, TopOfEvents):
+        columns += _CSV_OF_EVENTS
     if top.instances:
         columns.append(TableColumn("instances", str, lambda row: " ".join(row["instances"])))
-    return csv_text(columns, ROW.each(top.rows))
+    return csv_text(columns, [_encoded(row) for row in top.rows])
+
+
+def _columns_named(names: Iterable[str]) -> list[TableColumn[dict[str, Any]]]:
+    return [TableColumn(name, str, itemgetter(name)) for name in names]
+
+
+_CSV_OF_EVENTS: list[TableColumn[dict[str, Any]]] = [
+    *_columns_named(f"p{percent}" for percent in PERCENTS),
+    TableColumn(
+        "errors",
+        str,
+        lambda row: " ".join(f"{errno}:{count}" for errno, count in row["errors"].items()),
+    ),
+    TableColumn("without_errno", str, itemgetter("without_errno")),
+    TableColumn("example", str, lambda row: row.get("example", "")),
+]
+
+
+def _encoded(row: TopRow) -> dict[str, Any]:
+    return EVENT_ROW.encode(row) if isinstance(row, EventRow) else ROW.encode(row)
 
 
 def _group_of(group: Group) -> Callable[[TopRow], object]:
@@ -201,7 +269,7 @@ RANKING: dict[str, Callable[[Ranking], object]] = {
     "total": lambda one: LOAD.encode(one.total),
     "selected": lambda one: SELECTED.encode(one.selected, groups=one.groups),
     "notes": lambda one: one.notes(),
-    "digests": lambda one: ROW.each(one.rows),
+    "digests": lambda one: [_encoded(row) for row in one.rows],
 }
 """The keys that every list has, wherever its digests were counted, and their values."""
 TOP: Shape[Top] = Shape("digest top", f"{INSTANCE} taken_at {RANKING_KEYS}", **RANKING)
@@ -212,6 +280,12 @@ TOP_OF_FLEET: Shape[TopOfFleet] = Shape(
     failed=lambda one: FAILED.each(one.failed),
     **RANKING,
 )
+TOP_OF_EVENTS: Shape[TopOfEvents] = Shape(
+    "digest top of an event log",
+    f"events first_seen last_seen {RANKING_KEYS}",
+    events=lambda one: EVENTS.encode(one.events),
+    **RANKING,
+)
 COUNTED: Shape[CountedInstance] = Shape(
     "instance of a list of digests",
     f"{INSTANCE} taken_at total",
@@ -219,16 +293,31 @@ COUNTED: Shape[CountedInstance] = Shape(
 )
 LOAD: Shape[Load] = Shape("load", "entries count_star sum_time")
 SELECTED: Shape[Load] = LOAD.extended("selected load", "groups")
+_ROW_KEYS = f"{' '.join(Group)} digest_text is_cut {_FIGURES}"
+_ROW: dict[str, Callable[[TopRow], object]] = {
+    **{group.value: _group_of(group) for group in Group},
+    "digest_text": lambda one: ABSENT if one.digest_text is None else one.digest_text,
+    "is_cut": lambda one: ABSENT if one.digest_text is None else one.is_cut,
+    "avg_time": lambda one: round(one.avg_time, 3),
+    "share": lambda one: round(one.share, 6),
+    "cumulative_share": lambda one: round(one.cumulative_share, 6),
+    "time_per_row": lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
+}
 ROW: Shape[TopRow] = Shape(
     "group of digests",
-    f"{' '.join(Group)} digest_text is_cut {_FIGURES} instances rules",
-    **{group.value: _group_of(group) for group in Group},
-    digest_text=lambda one: ABSENT if one.digest_text is None else one.digest_text,
-    is_cut=lambda one: ABSENT if one.digest_text is None else one.is_cut,
-    avg_time=lambda one: round(one.avg_time, 3),
-    share=lambda one: round(one.share, 6),
-    cumulative_share=lambda one: round(one.cumulative_share, 6),
-    time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
+    f"{_ROW_KEYS} instances rules",
     instances=lambda one: list(one.instances) or ABSENT,
     rules=lambda one: ABSENT if one.outcomes is None else OUTCOME.each(one.outcomes),
+    **_ROW,
+)
+EVENT_ROW: Shape[EventRow] = Shape(
+    "group of logged queries",
+    f"{_ROW_KEYS} p50 p95 p99 errors without_errno is_text_proven example",
+    p50=lambda one: round(one.percentiles[50], 3),
+    p95=lambda one: round(one.percentiles[95], 3),
+    p99=lambda one: round(one.percentiles[99], 3),
+    errors=lambda one: {str(errno): count for errno, count in one.errors.items()},
+    is_text_proven=lambda one: ABSENT if one.digest_text is None else one.is_text_proven,
+    example=lambda one: ABSENT if one.example is None else one.example,
+    **_ROW,
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
+from proxyctl.stats.events.top import EventRow
 from proxyctl.stats.model import Group, is_counting
 from proxyctl.stats.top.model import CountedInstance, Ranking, Top, TopRow
 from proxyctl.text import printable
@@ -56,7 +57,7 @@ def _escaped(text: str) -> str:
 _ROW_METRICS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
     (
         "queries_total",
-        "Queries of this group, by ProxySQL's digest statistics.",
+        "Queries of this group.",
         lambda row: row.count_star,
     ),
     ("query_time_seconds_total", "Time of these queries.", lambda row: row.sum_time / 1e6),
@@ -102,6 +103,7 @@ def digest_top_prometheus(top: Ranking) -> str:
                 )
                 for name, text, value in _ROW_METRICS
             ),
+            *_event_metrics(rows),
             Metric("proxyctl_digest_info", "The text of a digest.", _texts(top, base)),
             *(
                 Metric(
@@ -112,6 +114,29 @@ def digest_top_prometheus(top: Ranking) -> str:
                 for name, text, value in _TOTALS
             ),
         ]
+    )
+
+
+def _event_metrics(rows: Sequence[tuple[Mapping[str, str], TopRow]]) -> Iterator[Metric]:
+    """Yield the percentiles and errors of an event log; of the digest statistics none."""
+    logged = [(labels, row) for labels, row in rows if isinstance(row, EventRow)]
+    yield Metric(
+        "proxyctl_digest_query_time_percentile_seconds",
+        "The time that this part of the queries did not exceed.",
+        [
+            ({**labels, "quantile": str(percent / 100)}, value / 1e6)
+            for labels, row in logged
+            for percent, value in row.percentiles.items()
+        ],
+    )
+    yield Metric(
+        "proxyctl_digest_errors_total",
+        "Queries of this group that failed, by errno.",
+        [
+            ({**labels, "errno": str(errno)}, count)
+            for labels, row in logged
+            for errno, count in row.errors.items()
+        ],
     )
 
 

@@ -8,12 +8,13 @@ from typing import TypeVar
 from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
-from proxyctl.render.encode import INSTANCE, Shape, document
+from proxyctl.render.encode import ABSENT, INSTANCE, Shape, document
 from proxyctl.render.explain import SOURCES
 from proxyctl.render.fleet import FAILED, READ, alike_text, counts_line, failures
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, listed_names, shown
 from proxyctl.routing.result import HostgroupOrigin
+from proxyctl.stats.events.event import EventTally
 from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
 from proxyctl.stats.replay.fleet import AlikeReplay, ReplayOfFleet
@@ -91,6 +92,8 @@ def body_lines(report: Replay, style: Style) -> Iterator[str]:
 def verdict(report: Replay) -> str:
     """Return the last line: whether anything changes."""
     if not report.total.entries:
+        if report.events is not None:
+            return "Replay: the event log has no queries."
         return "Replay: the instance has seen no digests."
     changed, undecided = report.changed, report.undecided
     if not report.may_change:
@@ -124,6 +127,8 @@ def _by_time(loads: Mapping[_Of, Load]) -> list[tuple[_Of, Load]]:
 
 
 def _notes(report: Replay) -> Iterator[str]:
+    if report.events is not None:
+        yield from report.events.notes()
     for note, count in sorted(report.texts.items()):
         yield f"{counted(count, 'digest')}: {note}"
     for column, rules, note in (
@@ -232,7 +237,7 @@ REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
 REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
     "total unchanged changed undecided kinds undecided_rules texts next_query_flagIN"
-    " replace_pattern flows digests",
+    " replace_pattern events notes flows digests",
     total=lambda report: _part(report, report.total),
     unchanged=lambda report: _part(report, report.unchanged),
     changed=lambda report: _part(report, report.changed),
@@ -244,6 +249,8 @@ REPLAYED: Shape[Replay] = Shape(
     ],
     next_query_flagIN=lambda report: report.flag_rules,
     replace_pattern=lambda report: report.rewriting_rules,
+    events=lambda report: ABSENT if report.events is None else EVENTS.encode(report.events),
+    notes=lambda report: ABSENT if report.events is None else [*report.events.notes()],
     flows=lambda report: [
         {**FLOW.encode(flow), **_part(report, load)} for flow, load in _by_time(report.flows)
     ],
@@ -251,6 +258,10 @@ REPLAYED: Shape[Replay] = Shape(
         {**ENTRY.encode(entry, share=_share(report, entry.seen)), **SEEN.encode(entry.seen)}
         for entry in report.entries
     ],
+)
+EVENTS: Shape[EventTally] = Shape(
+    "events of a log",
+    "executed prepared pgsql without_errno",
 )
 PART: Shape[Load] = Shape(
     "tally", "digests count_star sum_time share", digests=lambda one: one.entries

@@ -1,8 +1,9 @@
-"""Evaluate a query of which only the digest is known, with every answer to its open questions.
+"""Evaluate a query that is not fully known, with every answer to its open questions.
 
-A digest has no literals, no comments and no port. One evaluation assumes one answer to each open
-question. The same question gets the same answer everywhere, also in the other router of a
-comparison. `every_outcome` evaluates until it has tried all answers, or would need too many runs.
+A digest has no literals, no comments and no port; a logged query has no port. One evaluation
+assumes one answer to each open question. The same question gets the same answer everywhere, also in
+the other router of a comparison. `every_outcome` evaluates until it has tried all answers, or would
+need too many runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT")
 
 Rewriting = tuple[object, ...]
-"""The replacements that rules made in a text, in order. Equal if rules do the same."""
+"""The replacements that rules made in an unknown text, in order; of a known text, what it became.
+Equal if rules do the same."""
 
 
 class Question(NamedTuple):
@@ -86,7 +88,7 @@ def every_outcome(
 
 
 class DigestWalk(Walk):
-    """The evaluation of a digest, with assumed answers to its open questions."""
+    """The evaluation of a digest or a logged query, with assumed answers to its open questions."""
 
     def __init__(
         self,
@@ -112,7 +114,11 @@ class DigestWalk(Walk):
         return self._assumptions.answer(question, len(rule.weighted_flags), rule.rule_id)
 
     def rewrite(self, rule: Rule) -> None:
-        """Note the replacement that changes the text from here on."""
+        """Rewrite a known text; of an unknown one, note the replacement that changes it."""
+        if self.text is not None:
+            super().rewrite(rule)
+            self.rewriting = () if self.text == self.request.query else (self.text,)
+            return
         replacement = (rule.match_pattern, rule.replacement, rule.is_global)
         self.rewriting = (*self.rewriting, replacement)
 

@@ -157,10 +157,10 @@ class Router:
     def evaluate_digest(
         self, request: ClientQuery, assumptions: Assumptions
     ) -> tuple[Route, Rewriting]:
-        """Return the route of a query of which only the digest is known.
+        """Return the route of a query of which only the digest is known, or not the port.
 
-        `request` has a digest and no query; its client_addr is None if it is not known. Changes:
-        assumptions, which record the questions.
+        `request` has a digest and no query, or a query; its client_addr is None if it is not known.
+        Changes: assumptions, which record the questions.
         """
         route = self._without_rules(request)
         if route is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -13,6 +15,7 @@ import typer
 
 from proxyctl.cli.commands.digest_fleet import suggest_all
 from proxyctl.cli.connect import SelectionOptions
+from proxyctl.cli.event_options import EventOptions
 from proxyctl.cli.option import flag, no_such, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption
 from proxyctl.cli.output import columns, emit, progress, say, style
@@ -84,6 +87,7 @@ def top(
     fleet: FleetOptions,
     history: StoreOptions,
     filters: FilterOptions,
+    log: EventOptions,
     sort: Sort = value(
         "KEY",
         "Sort key: time (the share of the load), avg, max, count,"
@@ -96,6 +100,9 @@ def top(
         "--rule", "Show which rule in force catches each digest. Groups by digest, schema and user."
     ),
     full_text: FullTextOption = False,
+    literals: bool = flag(
+        "--literals", "With --events: show the slowest query of each digest, with its literals."
+    ),
     format: TopFormat = value(
         "FORMAT", "Output format: text, json, csv, markdown, prometheus.", default="text"
     ),
@@ -103,6 +110,7 @@ def top(
     """List the digests that cost most. Sends only SELECTs.
 
     With --all: added up over all instances. With --store: of a time in the past.
+    With --events: with percentiles and errors.
     """
     from proxyctl import api
     from proxyctl.render.digest_top import TOP
@@ -111,22 +119,18 @@ def top(
     window = history.window(selection)
     is_of_many = fleet.is_for_all() or window is not None
     options = _options(filters, sort, group, limit, is_of_many=is_of_many)
+    _refuse_misplaced(
+        {"--events": log.are_asked, "--store": window is not None, "--all": fleet.all_instances},
+        {"--rule": rule, "--literals": literals, "--format prometheus": format == "prometheus"},
+    )
+    if log.are_asked:
+        return _top_of_events(
+            selection, log, options, format, keeps_examples=literals, has_whole_texts=full_text
+        )
     if window is not None:
-        if fleet.all_instances or rule or format == "prometheus":
-            option = "--all" if fleet.all_instances else "--rule" if rule else "--format prometheus"
-            raise UsageError(f"--store cannot be used with {option}", fix=_NOT_WITH_STORE[option])
         return _top_of_store(selection, window, options, format, has_whole_texts=full_text)
     if fleet.is_for_all():
-        if rule:
-            raise UsageError(
-                "--rule cannot be used with --all: instances may have different rules",
-                fix="choose one with --instance",
-            )
         return _top_of_fleet(selection, fleet, options, format, has_whole_texts=full_text)
-    if rule and format == "prometheus":
-        raise UsageError(
-            "--rule cannot be used with --format prometheus: rules come and go with the files"
-        )
     if rule:
         options = replace(options, groups=_rule_groups(group))
     ranking = api.digests(selection.instance(), options, has_rules=rule)
@@ -138,13 +142,6 @@ def top(
         has_whole_texts=full_text,
     )
     return ExitCode.DONE
-
-
-_NOT_WITH_STORE = {
-    "--all": "leave out --all: all instances in the store are added up",
-    "--rule": "rules of that time are not stored; replay --store says where the files send them",
-    "--format prometheus": "Prometheus wants counters, and a time in the past is none: use json",
-}
 
 
 def _top_of_store(
@@ -198,6 +195,91 @@ def _top_of_fleet(
         )
     say(*failures(ranking.failed, style(sys.stderr)))
     return ranking.exit_code
+
+
+def _refuse_misplaced(sources: Mapping[str, bool], options: Mapping[str, bool]) -> None:
+    """Raise UsageError for options that do not go together.
+
+    Shape: `--events`, `--store`, `--all`; `--rule`, `--literals`, `--format prometheus`, each with
+    whether it is given.
+    """
+    given = {name for part in (sources, options) for name, is_given in part.items() if is_given}
+    if "--literals" in given and "--events" not in given:
+        raise UsageError(
+            "--literals needs --events: the digest statistics have no literals",
+            fix="leave out --literals",
+        )
+    for name, other, reason, fix in _MISPLACED:
+        if {name, other} <= given:
+            raise UsageError(f"{name} cannot be used with {other}{reason}", fix=fix)
+
+
+_MISPLACED = (
+    ("--all", "--events", "", "give the event logs of all instances"),
+    ("--store", "--events", "", "leave out --store"),
+    ("--rule", "--events", "", "replay --events FILE shows where the rules send logged queries"),
+    ("--store", "--all", "", "leave out --all: all instances in the store are added up"),
+    (
+        *("--store", "--rule", ""),
+        "rules of that time are not stored; replay --store says where the files send them",
+    ),
+    (
+        *("--store", "--format prometheus", ""),
+        "Prometheus wants counters, and a time in the past is none: use json",
+    ),
+    (
+        *("--rule", "--all", ": instances may have different rules"),
+        "choose one with --instance",
+    ),
+    (
+        *("--rule", "--format prometheus", ": rules come and go with the files"),
+        "leave out --rule",
+    ),
+)
+"""Two options that do not go together, the reason, and the fix."""
+
+
+def _top_of_events(
+    selection: SelectionOptions,
+    log: EventOptions,
+    options: TopOptions,
+    format: TopFormat,
+    *,
+    keeps_examples: bool,
+    has_whole_texts: bool,
+) -> int:
+    """List the digests of an event log, by the digest variables of the instance if one is named.
+
+    Raises: UsageError, ProxyctlError, InstanceError.
+    """
+    from proxyctl.render.digest_top import TOP_OF_EVENTS
+    from proxyctl.stats.events.digest_texts import DigestTexts, options_of
+    from proxyctl.stats.events.event import EventTally
+    from proxyctl.stats.events.top import top_of_events
+
+    tally = EventTally()
+    with ExitStack() as stack:
+        client, digest_options = None, None
+        if log.table is not None or selection.asks_instance():
+            client = stack.enter_context(selection.connect())
+            digest_options = options_of(client)
+        ranking = top_of_events(
+            stack.enter_context(log.reading(client, tally)),
+            tally,
+            options,
+            DigestTexts(digest_options),
+            now=int(time.time()),
+            keeps_examples=keeps_examples,
+        )
+    ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
+    _emit(
+        ranking,
+        log.names(),
+        format,
+        json=lambda: TOP_OF_EVENTS.document(ranking),
+        has_whole_texts=has_whole_texts,
+    )
+    return ExitCode.DONE
 
 
 def _emit(

@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from proxyctl.cli.connect import SelectionOptions
+from proxyctl.cli.event_options import EventOptions
 from proxyctl.cli.option import choice, file_option, flag, spelled, value
 from proxyctl.cli.options import FleetOptions, FormatOption, LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import columns, emit, progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
-    from proxyctl.proxysql.configuration import ConfigTable
+    from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.query import ClientQuery
     from proxyctl.routing.routing_test import RoutingTest
     from proxyctl.stats.replay.fleet import ReplayOfFleet
+    from proxyctl.stats.replay.result import Replay
     from proxyctl.stats.rule_hits import RuleReport
 
 _LINES_AT_ONCE = 1_000
@@ -65,7 +67,8 @@ def explain(
     ),
     queries: str | None = value(
         "FILE.jsonl",
-        'A file of queries, one per line: {"query": ..., "username": ...}; - reads stdin.',
+        'A file of queries, one per line: {"query": ..., "username": ...}, or of the query event'
+        " log in JSON; - reads stdin.",
     ),
     layer: LayerOption = None,
     pgsql: bool = flag("--pgsql", "Ask the pgsql_query_rules; --schemaname is the database."),
@@ -149,23 +152,17 @@ def _requests(
     query: str | None, session: SessionOptions, queries: str | None
 ) -> Iterator[ClientQuery]:
     """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
-    from proxyctl.config.documents import unreadable_file
     from proxyctl.routing.explain import read_requests
     from proxyctl.routing.query import ClientQuery
+    from proxyctl.stats.events.log import opened
 
     if query is not None:
         text = os.fsencode(query)
         if query == "-":
             text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
         yield ClientQuery(text, **vars(session))
-    elif queries is None or queries == "-":
-        yield from read_requests(sys.stdin.buffer, "-")
-    else:
-        try:
-            file = Path(queries).open("rb")  # noqa: SIM115 - closed below
-        except OSError as error:
-            raise unreadable_file(queries, os_reason(error), option="--queries") from error
-        with file:
+    elif queries is not None:
+        with opened(queries, "--queries", stdin=sys.stdin.buffer) as file:
             yield from read_requests(file, queries)
 
 
@@ -253,6 +250,7 @@ def _prepared(
 def replay(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    log: EventOptions,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
@@ -277,6 +275,8 @@ def replay(
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed
 
+    if log.are_asked and (digests or fleet.is_for_all()):
+        raise UsageError("--events cannot be used with --digests or --all", fix="leave them out")
     if fleet.is_for_all():
         if digests is not None:
             raise UsageError("--digests is of one instance", fix="choose it with --instance")
@@ -291,10 +291,13 @@ def replay(
     target = selection.target()
     with target.connect() as client:
         sides, moves = routing_change_of(client, target.files)
-        if table is None:
+        if log.are_asked:
+            report = _replayed_events(client, log, sides, limit)
+        elif table is None:
             table = read_digests(client)
-    with progress("replaying digests", len(table.rows)) as advance:
-        report = replayed(table, sides, limit=limit, progress=advance)
+    if table is not None:
+        with progress("replaying digests", len(table.rows)) as advance:
+            report = replayed(table, sides, limit=limit, progress=advance)
     emit(
         format,
         text=lambda: replay_text(report, style(), moves=moves),
@@ -313,6 +316,22 @@ def _replays(targets: Sequence[Target], fleet: FleetOptions, limit: int) -> Repl
         digests = read_fleet(targets, workers=fleet.parallel, done=advance)
     with progress("replaying digests", len(digests.groups)) as advance:
         return replay_fleet(digests, limit=limit, done=advance)
+
+
+def _replayed_events(
+    client: AdminClient, log: EventOptions, sides: BeforeAfter, limit: int
+) -> Replay:
+    """Return the replay of an event log under the digest variables of the instance."""
+    from proxyctl.stats.events.event import EventTally
+    from proxyctl.stats.model import DigestTable
+    from proxyctl.stats.read import read_digest_variables
+    from proxyctl.stats.replay.result import replay_events
+
+    variables = read_digest_variables(client)
+    instance = DigestTable(client.name, client.address, client.version_text, 0, (), variables)
+    tally = EventTally()
+    with log.reading(client, tally) as stream:
+        return replay_events(stream, tally, instance, sides, limit=limit)
 
 
 def rules(

@@ -8,7 +8,7 @@ certain.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -188,29 +188,29 @@ class Comparison:
         if sides.after is not sides.before:
             engine_stays = sides.before.variable(_ENGINE) == sides.after.variable(_ENGINE)
             after = router_of(sides.after, patterns=before.patterns if engine_stays else None)
-        self._routers = before, after
-        self._differences = _Differences(sides, self._routers)
-        self._options = _options_of(recorded, sides.before)
-        self._digester = Digester(self._options)
-        self._has_other_options = any(
-            _options_of({}, side) != self._options for side in (sides.before, sides.after)
+        self.routers = before, after
+        self._differences = _Differences(sides, self.routers)
+        self.options = _options_of(recorded, sides.before)
+        self.digester = Digester(self.options)
+        self.has_other_options = any(
+            _options_of({}, side) != self.options for side in (sides.before, sides.after)
         )
         self._verdicts: dict[tuple[str, str, str, str], ReplayVerdict] = {}
         # Schemas that no rule and no fast routing names share their verdicts.
-        self._named_schemas = {r.schemaname for side in self._routers for r in side.rules}
-        for side in self._routers:
+        self._named_schemas = {r.schemaname for side in self.routers for r in side.rules}
+        for side in self.routers:
             self._named_schemas.update(key[1] for key, _ in side.fast_routing.items())
 
     @property
     def flag_rules(self) -> list[int]:
         """The rules with next_query_flagIN, which a replay ignores."""
-        rules = (rule for side in self._routers for rule in side.rules)
+        rules = (rule for side in self.routers for rule in side.rules)
         return sorted({rule.rule_id for rule in rules if dict(rule.sets).get("next_query_flagIN")})
 
     @property
     def rewriting_rules(self) -> list[int]:
         """The rules in force that rewrite: the statistics count the rewritten query."""
-        return [rule.rule_id for rule in self._routers[0].rules if rule.replacement is not None]
+        return [rule.rule_id for rule in self.routers[0].rules if rule.replacement is not None]
 
     def verdict(self, seen: SeenDigest) -> ReplayVerdict:
         """Return what changes for a digest."""
@@ -229,7 +229,7 @@ class Comparison:
         if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
             outcome = _answered(special)
             return ReplayVerdict(before=(outcome,), after=(outcome,))
-        comment = _COMMENT.search(text) if self._options.keep_comment else None
+        comment = _COMMENT.search(text) if self.options.keep_comment else None
         request = ClientQuery(
             None,
             username=seen.username,
@@ -238,7 +238,7 @@ class Comparison:
             digest=_TextDigest(text, int(seen.digest, 16), comment[1] if comment else None),
         )
         notes = tuple(self._notes(text))
-        before, after = self._routers
+        before, after = self.routers
         is_of_set = is_set(text)
 
         def outcome_under(router: Router, assumed: Assumptions) -> QueryTreatment:
@@ -259,40 +259,55 @@ class Comparison:
                 notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown
             )
         pairs, questions = outcomes
-        asked = sorted((r, q.column) for q, ids in questions.items() for r in ids if q.column)
-        is_set_open = any(question.column == _READING for question in questions)
-        kinds = [kinds_of(before, after) for before, after in pairs]
-        certain = frozenset[DifferenceKind]() if notes else frozenset.intersection(*kinds)
-        possible = frozenset.union(*kinds) - certain
         is_unknown = bool(notes) and self._differences.may_concern(seen, notes)
-        if is_set_open and possible:
-            notes = (*notes, SET_VALUES)
-        return ReplayVerdict(
-            certain,
-            possible,
-            tuple(dict.fromkeys(outcome for outcome, _ in pairs)),
-            tuple(dict.fromkeys(outcome for _, outcome in pairs)),
-            tuple(dict.fromkeys(asked)) if possible or is_unknown else (),
-            notes,
-            is_unknown,
-        )
+        verdict = verdict_of(pairs, questions, notes, is_unknown=is_unknown)
+        if verdict.possible and any(question.column == _READING for question in questions):
+            return replace(verdict, notes=(*notes, SET_VALUES))
+        return verdict
 
     def _before_rules(self, text: bytes) -> Special | None:
         """Return what ProxySQL does before the rules, with a number or a name for each literal."""
-        loads = any(side.variables.enable_load_data_local_infile for side in self._routers)
+        loads = any(side.variables.enable_load_data_local_infile for side in self.routers)
         queries = (text.replace(b"?", literal) for literal in (b"1", b"utf8"))
         found = (before_rules(query, loads_local_files=loads) for query in queries)
         return next((special for special in found if special is not None), None)
 
     def _notes(self, text: bytes) -> Iterator[str]:
         """Yield reasons why match_digest may have seen another text of the query."""
-        is_cut = len(text) >= self._options.max_digest_length
+        is_cut = len(text) >= self.options.max_digest_length
         if is_cut:
             yield CUT
         # If digesting changes the text, ProxySQL made it under earlier values of the variables.
-        is_stable = is_cut or self._digester.digest(text).text.rstrip() == text.rstrip()
-        if self._has_other_options or not is_stable:
+        is_stable = is_cut or self.digester.digest(text).text.rstrip() == text.rstrip()
+        if self.has_other_options or not is_stable:
             yield OTHER_OPTIONS
+
+
+def verdict_of(
+    pairs: Sequence[tuple[QueryTreatment, QueryTreatment]],
+    questions: Mapping[Question, Collection[int]],
+    notes: tuple[str, ...],
+    *,
+    is_unknown: bool = False,
+) -> ReplayVerdict:
+    """Return the verdict on all outcomes before and after.
+
+    `questions`: the rules that asked each open question. `notes`: what is unknown about the text;
+    with one, no change is certain.
+    """
+    asked = sorted((r, q.column) for q, ids in questions.items() for r in ids if q.column)
+    kinds = [kinds_of(before, after) for before, after in pairs]
+    certain = frozenset[DifferenceKind]() if notes else frozenset.intersection(*kinds)
+    possible = frozenset.union(*kinds) - certain
+    return ReplayVerdict(
+        certain,
+        possible,
+        tuple(dict.fromkeys(outcome for outcome, _ in pairs)),
+        tuple(dict.fromkeys(outcome for _, outcome in pairs)),
+        tuple(dict.fromkeys(asked)) if possible or is_unknown else (),
+        notes,
+        is_unknown,
+    )
 
 
 _COMMENT = re.compile(rb"/\*(.*?)\*/", re.DOTALL)

@@ -1,16 +1,22 @@
-"""Replays all digests of an instance: adds up the verdicts and lists the biggest changes."""
+"""Replays all digests of an instance, or the queries of an event log.
+
+It adds up the verdicts and lists the biggest changes.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from typing import NamedTuple
 
 from proxyctl.proxysql.configuration import BeforeAfter
+from proxyctl.stats.events.event import EventTally, QueryEvent
+from proxyctl.stats.events.group import EventGroup, refuse_more_groups, seconds
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, DifferenceKind, ReplayVerdict
+from proxyctl.stats.replay.event_comparison import EventComparison
 
 
 class ChangedDigest(NamedTuple):
@@ -65,6 +71,9 @@ class Replay:
     """The undecided digests, by (rule_id, column) of the undecided condition."""
     texts: Counter[str] = field(default_factory=Counter)
     """The number of digests with an uncertain text, by reason."""
+    events: EventTally | None = None
+    """What the event log holds; None if digests were replayed. The queries of a digest with
+    different verdicts are an entry for each verdict."""
 
     @property
     def may_change(self) -> bool:
@@ -94,7 +103,70 @@ def replay(
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
     comparison = Comparison(sides, table.variables)
-    report = Replay(
+
+    def judged() -> Iterator[ChangedDigest]:
+        for number, seen in enumerate(table.rows):
+            if number % _STEP == 0:
+                progress(number)
+            yield ChangedDigest(seen, comparison.verdict(seen))
+        progress(len(table.rows))
+
+    report = _empty_report(table, sides, comparison)
+    _add(report, judged(), limit)
+    return report
+
+
+def replay_events(
+    events: Iterable[QueryEvent],
+    tally: EventTally,
+    table: DigestTable,
+    sides: BeforeAfter,
+    *,
+    limit: int = 20,
+) -> Replay:
+    """Replay every query of an event log by its text; see `replay`.
+
+    `tally`: of the events, which fills as they are read. `table`: the instance and its digest
+    variables; its rows are not used. Raises: also what reading the events raises.
+    """
+    judge = EventComparison(sides, table.variables)
+    groups: dict[tuple[str, int, str, str, str, int], EventGroup] = {}
+    verdicts: dict[int, ReplayVerdict] = {}
+    texts: dict[str, str] = {}
+    for event in events:
+        verdict = judge.verdict(event)
+        # Equal verdicts are the same object, and `verdicts` keeps each of them.
+        key = (*event[:4], judge.client_of(event), id(verdict))
+        group = groups.get(key)
+        if group is None:
+            refuse_more_groups(groups)
+            group = groups[key] = EventGroup()
+            verdicts[id(verdict)] = verdict
+            if event.digest not in texts:
+                texts[event.digest] = judge.digest_text(event)
+        group.add(event)
+    last = max((group.last_at for group in groups.values()), default=0)
+    report = _empty_report(replace(table, taken_at=seconds(last)), sides, judge.comparison)
+    report.events = tally
+    judged = (
+        ChangedDigest(
+            SeenDigest(*_row_key(key), texts[key[0]], *group.counters()), verdicts[key[-1]]
+        )
+        for key, group in groups.items()
+    )
+    _add(report, judged, limit)
+    return report
+
+
+def _row_key(
+    key: tuple[str, int, str, str, str, int],
+) -> tuple[int, str, str, str, str]:
+    digest, hostgroup, schemaname, username, client_address, _ = key
+    return hostgroup, schemaname, username, client_address, digest
+
+
+def _empty_report(table: DigestTable, sides: BeforeAfter, comparison: Comparison) -> Replay:
+    return Replay(
         table.name,
         table.address,
         table.version,
@@ -104,22 +176,21 @@ def replay(
         comparison.rewriting_rules,
     )
 
-    def judged() -> Iterator[ChangedDigest]:
-        for number, seen in enumerate(table.rows):
-            if number % _STEP == 0:
-                progress(number)
-            entry = ChangedDigest(seen, comparison.verdict(seen))
+
+def _add(report: Replay, entries: Iterable[ChangedDigest], limit: int) -> None:
+    """Count all entries, and list the biggest that change or may change. Changes: report."""
+
+    def changes() -> Iterator[ChangedDigest]:
+        for entry in entries:
             _count(report, entry)
             if entry.verdict.is_changed or entry.verdict.is_open:
                 yield entry
-        progress(len(table.rows))
 
     # nlargest of 0 entries would replay, and so count, none.
     biggest = nlargest(
-        max(limit, 1), judged(), key=lambda entry: (entry.seen.sum_time, entry.seen.count_star)
+        max(limit, 1), changes(), key=lambda entry: (entry.seen.sum_time, entry.seen.count_star)
     )
     report.entries = biggest[:limit]
-    return report
 
 
 def _count(report: Replay, entry: ChangedDigest) -> None:
