@@ -38,7 +38,7 @@ _LONGEST_KNOWN = 2_000
 _ASKS_TEXT: Final = None
 """The verdict on a digest whose queries may have different verdicts."""
 
-_Caller = tuple[str, str, str]
+_Sender = tuple[str, str, str]
 """username, schemaname and client_address, as far as rules ask for them."""
 
 
@@ -53,8 +53,8 @@ class EventComparison:
             for router in self.comparison.routers
             for rule in router.rules
         )
-        self._digests: dict[tuple[str, bool, _Caller], ReplayVerdict | None] = {}
-        self._texts: dict[tuple[str, bool, _Caller], ReplayVerdict] = {}
+        self._digests: dict[tuple[str, bool, _Sender], ReplayVerdict | None] = {}
+        self._texts: dict[tuple[str, bool, _Sender], ReplayVerdict] = {}
         self._verdicts: dict[ReplayVerdict, ReplayVerdict] = {}
 
     def client_of(self, event: QueryEvent) -> str:
