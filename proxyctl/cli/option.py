@@ -23,6 +23,15 @@ def spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def at_most_one(**given: object) -> None:
+    """Refuse several of these options; one is given if its value is true. Raises: UsageError."""
+    names = [spelled(name) for name, value in given.items() if value]
+    if len(names) > 1:
+        raise UsageError(
+            f"{names[0]} cannot be used with {names[1]}", fix=f"leave out {' or '.join(names)}"
+        )
+
+
 def flag(name: str, help: str, *aliases: str, default: bool = False) -> Any:
     """Return an option without a value. `name`: `--a`, or `--a/--no-a`."""
     return typer.Option(default, name, *aliases, help=help)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from proxyctl.cli.connect import ADDRESS, SelectionOptions
 from proxyctl.cli.option import parsed, spelled, value
+from proxyctl.cli.output import say
 from proxyctl.errors import UsageError
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.stats.model import DigestTable
     from proxyctl.stats.store.window import StoreWindow
 
 
@@ -61,26 +63,53 @@ class StoreOptions:
         "TIME", "With --store: until this time. Default: now.", parser=parsed("--until", moment_of)
     )
 
-    def window(self, selection: SelectionOptions) -> StoreWindow | None:
+    def window(self, selection: SelectionOptions, *, connects: bool = False) -> StoreWindow | None:
         """Return what to read; None without --store.
 
-        Raises: UsageError for options that do not go together.
+        `connects`: the command reads the rules of an instance, too. Raises: UsageError for options
+        that do not go together.
         """
         if self.store is None:
             for name in ("since", "until"):
                 if getattr(self, name) is not None:
                     raise UsageError(f"--{name} needs --store", fix="name the file with --store")
             return None
-        return store_window(selection, self.store, self.since or 0, self.until)
+        since, until = self.since or 0, self.until
+        return store_window(selection, self.store, since, until, connects=connects)
+
+    def table(self, selection: SelectionOptions, digests: str | None) -> DigestTable | None:
+        """Return the digests of one instance: of the store, or of a snapshot; None if not named.
+
+        Notes about the store are written to stderr. Raises: UsageError, ProxyctlError.
+        """
+        from proxyctl.stats.digest_file import read_digest_file
+        from proxyctl.stats.store.window import read_window_table
+
+        window = self.window(selection, connects=True)
+        if window is None:
+            return None if digests is None else read_digest_file(Path(digests), "--digests")
+        table, notes = read_window_table(window, needs_one=True)
+        say(*(f"note: {note}" for note in notes))
+        return table
 
 
 def store_window(
-    selection: SelectionOptions, store: str, since: int, until: int | None
+    selection: SelectionOptions,
+    store: str,
+    since: int,
+    until: int | None,
+    *,
+    connects: bool = False,
 ) -> StoreWindow:
-    """Return what to read of a store. Raises: UsageError, also for an address of an instance."""
+    """Return what to read of a store.
+
+    `connects`: the command reads an instance, too. Raises: UsageError, also for the address of an
+    instance that would not be read.
+    """
     from proxyctl.stats.store.window import StoreWindow
 
-    if typed := selection.connection.typed & (ADDRESS - {"instance"}):
+    typed = selection.connection.typed & (ADDRESS - {"instance"})
+    if typed and not connects:
         raise UsageError(
             f"--store reads no instance: leave out {spelled(min(typed))}",
             fix="--instance chooses one of the instances in the store",

@@ -47,7 +47,7 @@ def _period(report: DigestReport) -> str:
         )
     table = report.tables[-1]
     counts = f"Everything counted from {start} to {end}"
-    if report.intervals:
+    if report.snapshots:
         counts = f"What was counted between {report.snapshots} snapshots, {start} and {end}"
     address = f" at {name_text(table.address)}" if table.address != table.name else ""
     length = time_text((report.end - report.start) * 1e6)
@@ -59,9 +59,11 @@ def _notes(report: DigestReport) -> Iterator[str]:
         yield "No queries were counted."
     if cleared := [moment(interval.end) for interval in report.intervals if interval.is_cleared]:
         more = f" and {len(cleared) - 5} more" if len(cleared) > 5 else ""
+        when = "the snapshot of " if report.snapshots else ""
+        reading = "snapshot" if report.snapshots else "collection"
         yield (
-            "The statistics were reset, or ProxySQL was restarted, before the snapshot of"
-            f" {', '.join(cleared[:5])}{more}: the counts between the previous snapshot and the"
+            f"The statistics were reset, or ProxySQL was restarted, before {when}"
+            f"{', '.join(cleared[:5])}{more}: the counts between the previous {reading} and the"
             " reset are lost."
         )
     yield from report.notes

@@ -44,12 +44,12 @@ class ReportDigest(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The load between two neighbouring snapshots."""
+    """The load between two neighbouring snapshots, or in a step of a history."""
 
     start: int
-    """When the first snapshot was taken. Units: unix seconds."""
+    """When it began: the time of the first snapshot. Units: unix seconds."""
     end: int
-    """When the second snapshot was taken. Units: unix seconds."""
+    """When it ended: the time of the second snapshot. Units: unix seconds."""
     load: Load
     """The load in between."""
     by_hostgroup: Mapping[int, int]
@@ -83,8 +83,8 @@ class DigestReport:
     users: Sequence[LoadShare]
     """The load by user, sorted by time, largest first."""
     intervals: Sequence[Interval] = ()
-    """The load between neighbouring snapshots. Empty for a single table, whose counts cover all
-    time since the statistics began."""
+    """The load between neighbouring snapshots, or in the steps of a history. Empty for a single
+    table, whose counts cover all time since the statistics began."""
     instances: Sequence[LoadShare] = ()
     """Of many instances: the load by instance, sorted by time, largest first."""
 

@@ -399,3 +399,66 @@ def test_options_that_do_not_go_together(shop: CountingSandbox) -> None:
     }.items():
         found = proxyctl("digest", "top", *arguments)
         assert (found.code, message in found.err) == (64, True), found.text
+
+
+FILES = """\
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}}
+mysql_servers:
+  - {hostgroup_id: writer, hostname: db1}
+  - {hostgroup_id: reader, hostname: db2}
+mysql_users: [{username: app, default_hostgroup: writer}]
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
+"""
+
+
+def test_a_store_is_replayed_and_gives_suggestions(
+    shop: CountingSandbox, sandbox_project: Project
+) -> None:
+    collected()
+    shop.run(READ, 7)
+    collected()
+    shop.clear()  # what follows comes from the store
+    sandbox_project.write(FILES)
+    replayed = proxyctl("replay", "--store", "digests.db", "--since", "1h", "--format", "json")
+    assert replayed.code == 0, replayed.text
+    assert replayed.json["total"]["count_star"] == 7
+    advice = proxyctl("digest", "suggest", "--store", "digests.db", "--format", "json")
+    assert (advice.code, advice.json["digests"]) == (0, 1), advice.text
+    for command in (("replay",), ("digest", "suggest")):
+        refused = proxyctl(*command, "--store", "digests.db", "--digests", "x.gz")
+        assert "--digests cannot be used with --store" in refused.err
+        refused = proxyctl(*command, "--store", "digests.db", "--all")
+        assert "--store cannot be used with --all" in refused.err
+    sandbox_project.write(
+        f"{FILES}instances: [{{name: px2, host: 127.0.0.1, port: {shop.instance.port},"
+        " password: admin}]\n"
+    )
+    for _ in range(2):
+        collected("--all")
+        shop.run(READ, 1)
+    refused = proxyctl("replay", "--store", "digests.db")
+    assert (refused.code, "has several instances" in refused.err) == (64, True), refused.text
+    one = proxyctl("replay", "--store", "digests.db", "--instance", "px2", "--format", "json")
+    assert one.json["total"]["count_star"] == 1
+
+
+def test_a_report_draws_the_load_of_a_store(shop: CountingSandbox) -> None:
+    collected()
+    shop.run(READ, 7)
+    collected()
+    age(Path("digests.db"), 3 * 3600)
+    shop.clear()
+    shop.run(WRITE, 2, 5_000_000)
+    collected()
+    done = proxyctl("digest", "report", "--store", "digests.db", "-o", "report.html")
+    assert done.code == 0, done.text
+    assert "2 digests reported in report.html" in done.err
+    text = Path("report.html").read_text(encoding="utf-8")
+    for part in ("Load over time", "Everything counted from", READ_TEXT, WRITE_TEXT):
+        assert part in text
+    assert "snapshot" not in text
+    assert "the counts between the previous collection and the reset are lost" in text
+    refused = proxyctl("digest", "report", "--store", "digests.db", "-o", "r.html", "x.gz")
+    assert "--store reads no instance and no snapshot" in refused.err

@@ -104,4 +104,4 @@ def test_one_that_cannot_be_read_is_named(offline: Project, fleet: list[Sandbox]
     document = replay("--format", "json").json
     assert [one["name"] for one in document["failed"]] == ["down"]
     assert len(document["replays"]) == 1
-    ended(replay("--digests", "x.jsonl"), 64, "--digests is of one instance")
+    ended(replay("--digests", "x.jsonl"), 64, "--digests cannot be used with --all")

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
@@ -16,7 +15,7 @@ import typer
 from proxyctl.cli.commands.digest_fleet import suggest_all
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
-from proxyctl.cli.option import flag, no_such, parsed, value
+from proxyctl.cli.option import at_most_one, flag, no_such, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption
 from proxyctl.cli.output import columns, emit, progress, say, style
 from proxyctl.cli.store_options import StoreOptions
@@ -27,6 +26,7 @@ from proxyctl.stats.top.model import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.stats.model import DigestTable
     from proxyctl.stats.store.window import StoreWindow
     from proxyctl.stats.suggest.files import SuggestInput
     from proxyctl.stats.top.model import Ranking
@@ -372,6 +372,7 @@ def columns_of(
 def suggest(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    history: StoreOptions,
     digests: str | None = value(
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
@@ -390,11 +391,10 @@ def suggest(
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.run import suggest as suggestions
 
+    at_most_one(digests=digests, store=history.store, all=fleet.is_for_all())
     if fleet.is_for_all():
-        if digests is not None:
-            raise UsageError("--digests is of one instance", fix="choose it with --instance")
         return suggest_all(selection.targets(fleet), fleet, only or (), limit, format)
-    subject = _suggest_subject(selection, digests)
+    subject = _suggest_subject(selection, history.table(selection, digests))
     advice = suggestions(
         subject.table,
         subject.configuration,
@@ -415,13 +415,11 @@ def suggest(
     return ExitCode.DONE
 
 
-def _suggest_subject(selection: SelectionOptions, digests: str | None) -> SuggestInput:
-    """Return digests and rules. At most one statement reads the digest table."""
+def _suggest_subject(selection: SelectionOptions, table: DigestTable | None) -> SuggestInput:
+    """Return digests, those of the instance without `table`, and rules."""
     from proxyctl.config.files import ConfigFiles
-    from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
-    table = read_digest_file(Path(digests), "--digests") if digests is not None else None
     if table is not None and not selection.asks_instance():
         if not selection.has_files():
             raise UsageError(

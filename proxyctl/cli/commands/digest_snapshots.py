@@ -28,6 +28,7 @@ from proxyctl.cli.output import (
     style,
     write_file,
 )
+from proxyctl.cli.store_options import StoreOptions
 from proxyctl.config.starters import templates_folder
 from proxyctl.errors import (
     ApplyError,
@@ -45,6 +46,7 @@ from proxyctl.stats.units import microseconds_of, size_text, time_text
 if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Failed
     from proxyctl.instance.client import AdminClient
+    from proxyctl.stats.report import DigestReport
 
 
 def snapshot(
@@ -264,6 +266,7 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
 def report(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    history: StoreOptions,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,
@@ -276,7 +279,7 @@ def report(
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network.
 
-    With --all: added up over all instances.
+    With --all: added up over all instances. With --store: of a time in the past.
     """
     from proxyctl.fleet.outcome import worst
     from proxyctl.render.fleet import failures
@@ -284,11 +287,19 @@ def report(
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.report import make_report, make_report_of_fleet
+    from proxyctl.stats.store.report import make_report_of_store
 
     path = Path(out)
     _check_target(path, snapshots or [])
     failed: Sequence[Failed] = ()
-    if fleet.is_for_all():
+    page: DigestReport | None
+    window = history.window(selection)
+    if window is not None:
+        if snapshots or fleet.is_for_all():
+            extra = "the snapshots" if snapshots else "--all"
+            raise UsageError(f"--store reads no instance and no snapshot: leave out {extra}")
+        page = make_report_of_store(window, limit=limit)
+    elif fleet.is_for_all():
         if snapshots:
             raise UsageError("--all reads the instances", fix="leave out the snapshots")
         tables, failed = read_all(selection.targets(fleet, files_are_optional=True), fleet)

@@ -15,9 +15,10 @@ import typer
 
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
-from proxyctl.cli.option import choice, file_option, flag, spelled, value
+from proxyctl.cli.option import at_most_one, choice, file_option, flag, spelled, value
 from proxyctl.cli.options import FleetOptions, FormatOption, LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import columns, emit, progress, say, style, write, write_file
+from proxyctl.cli.store_options import StoreOptions
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.rows.row import Layer
 
@@ -250,6 +251,7 @@ def _prepared(
 def replay(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    history: StoreOptions,
     log: EventOptions,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
@@ -265,29 +267,14 @@ def replay(
     With --all: the digests of all instances, once for those whose rules change alike.
     """
     from proxyctl.plan.files import routing_change_of
-    from proxyctl.render.replay import (
-        replay_json,
-        replay_of_fleet_json,
-        replay_of_fleet_text,
-        replay_text,
-    )
-    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.render.replay import replay_json, replay_text
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed
 
-    if log.are_asked and (digests or fleet.is_for_all()):
-        raise UsageError("--events cannot be used with --digests or --all", fix="leave them out")
+    at_most_one(events=log.are_asked, digests=digests, store=history.store, all=fleet.is_for_all())
     if fleet.is_for_all():
-        if digests is not None:
-            raise UsageError("--digests is of one instance", fix="choose it with --instance")
-        replays = _replays(selection.targets(fleet), fleet, limit)
-        emit(
-            format,
-            text=lambda: replay_of_fleet_text(replays, style()),
-            json=lambda: replay_of_fleet_json(replays),
-        )
-        return replays.exit_code(differences=detailed_exitcode)
-    table = read_digest_file(Path(digests), "--digests") if digests else None
+        return _replay_all(selection, fleet, limit, format, detailed_exitcode=detailed_exitcode)
+    table = history.table(selection, digests)
     target = selection.target()
     with target.connect() as client:
         sides, moves = routing_change_of(client, target.files)
@@ -306,6 +293,26 @@ def replay(
     if detailed_exitcode and (report.may_change or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE
+
+
+def _replay_all(
+    selection: SelectionOptions,
+    fleet: FleetOptions,
+    limit: int,
+    format: str,
+    *,
+    detailed_exitcode: bool,
+) -> int:
+    """Replay the digests of all instances."""
+    from proxyctl.render.replay import replay_of_fleet_json, replay_of_fleet_text
+
+    replays = _replays(selection.targets(fleet), fleet, limit)
+    emit(
+        format,
+        text=lambda: replay_of_fleet_text(replays, style()),
+        json=lambda: replay_of_fleet_json(replays),
+    )
+    return replays.exit_code(differences=detailed_exitcode)
 
 
 def _replays(targets: Sequence[Target], fleet: FleetOptions, limit: int) -> ReplayOfFleet:

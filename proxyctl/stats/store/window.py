@@ -180,14 +180,21 @@ def _moment(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def read_window_table(window: StoreWindow) -> tuple[DigestTable, list[str]]:
+def read_window_table(
+    window: StoreWindow, *, needs_one: bool = False
+) -> tuple[DigestTable, list[str]]:
     """Return the growth in a window as a digest table, and notes.
 
-    The rows of several instances are added up, under the name of the file. Every row has
-    `first_seen` at the beginning of the window. Raises: as `opened_window`.
+    The rows of several instances are added up, under the name of the file; `needs_one` refuses
+    them. Every row has `first_seen` at the beginning of the window. Raises: as `opened_window`.
     """
     with opened_window(window) as reader:
         instances = reader.instances
+        if needs_one and len(instances) > 1:
+            raise UsageError(
+                f"{window.path} has several instances, and their rules may differ",
+                fix=f"choose one with --instance: {', '.join(one.name for one in instances)}",
+            )
         start, end = min(one.start for one in instances), max(one.end for one in instances)
         cursor = reader.store.execute(
             "SELECT hostgroup, schemaname, username, client_address, series.digest, digest_text,"
