@@ -19,7 +19,7 @@ import yaml
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.files import Sources, load_project
 from proxyctl.rows.sql import inserts
-from tests.bench import data, digest_fleet, digests, events, fleet, replay, routing
+from tests.bench import data, digest_fleet, digests, events, fleet, replay, routing, store
 from tests.support.commands.measure import Fastest, Line, Run, best, client, login, run
 from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -177,6 +177,8 @@ def main() -> int:
         lines += digests.lines(folder / "digests")
         (folder / "digest_fleet").mkdir()
         lines += digest_fleet.lines(folder / "digest_fleet")
+        (folder / "store").mkdir()
+        lines += store.lines(folder / "store")
     print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201
     for line in lines:
         print(line.text())  # noqa: T201
