@@ -22,7 +22,8 @@ def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestRepo
         instances = reader.instances
         tables = [_table(reader, instance) for instance in instances]
         intervals = _intervals(reader)
-        notes = [note for instance in instances for note in instance.notes(window)]
+        # The page itself names the times at which counters were cleared.
+        notes = [note for one in instances for note in replace(one, cleared=0).notes(window)]
     if len(tables) > 1:
         report = make_report_of_fleet(tables, limit=limit)
     else:
