@@ -13,7 +13,14 @@ from operator import attrgetter
 from pathlib import Path
 
 from proxyctl.errors import counted
-from proxyctl.render.charts import HEIGHT, WIDTH, bars, load_over_time
+from proxyctl.render.charts import (
+    HEIGHT,
+    LINE_HEIGHT,
+    WIDTH,
+    bars,
+    charts_over_time,
+    lines_of,
+)
 from proxyctl.render.style import listed_names, moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import TableColumn
 from proxyctl.stats.model import DigestTable
@@ -147,9 +154,11 @@ def report_html(report: DigestReport, names: Mapping[int, str], templates: Path)
         listed=_listed(report),
         longest=_LONGEST,
         cut_at=_cut_at(report.tables),
-        over_time=load_over_time(report, names),
+        charts=charts_over_time(report, names),
+        lines=lambda digest: lines_of(digest, report),
         bars=bars(report, names),
         area=(WIDTH, HEIGHT),
+        line_height=LINE_HEIGHT,
         # These two files contain no text from a server.
         script=Markup(script),  # noqa: S704
         style=Markup(style),  # noqa: S704

@@ -41,6 +41,8 @@ class ReportDigest(NamedTuple):
     """The load by user, sorted by time, largest first."""
     instances: Sequence[LoadShare] = ()
     """Of many instances: the load by instance, sorted by time, largest first."""
+    over_time: Sequence[Load] = ()
+    """Of a history: the load in each of the report's intervals."""
 
 
 class Interval(NamedTuple):
@@ -56,6 +58,10 @@ class Interval(NamedTuple):
     """The query time, by hostgroup."""
     is_cleared: bool
     """Whether the counters were cleared in between, so that the counts before that are lost."""
+    by_instance: Mapping[str, int] = {}
+    """Of a history: the query time, by instance."""
+    by_schema: Mapping[str, int] = {}
+    """Of a history: the query time, by schema."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,7 @@ def _report(
         for place, load in group.parts.items():
             if load.count_star:
                 places[place] += load
-    hostgroups, schemas, users, *instances = _shares(places)
+    hostgroups, schemas, users, instances = _shares(places)
     listed = nlargest(limit, loads, key=lambda key: (loads[key].sum_time, key))
     return DigestReport(
         tables=tables,
@@ -174,7 +180,7 @@ def _report(
         hostgroups=hostgroups,
         schemas=schemas,
         users=users,
-        instances=instances[0] if instances else (),
+        instances=instances,
     )
 
 
@@ -194,15 +200,20 @@ def _interval(earlier: Tally, later: Tally, groups: dict[CounterKey, Bundle]) ->
     return Interval(start, end, whole, by_hostgroup, grown.is_cleared)
 
 
-def _shares(places: Mapping[CounterKey, Load]) -> list[list[LoadShare]]:
-    """Return the load by each column of the places, sorted by time, largest first."""
-    width = len(next(iter(places), _PLACE))
-    by_column = []
-    for column in range(width):
+def _shares(
+    places: Mapping[CounterKey, Load],
+) -> tuple[list[LoadShare], list[LoadShare], list[LoadShare], list[LoadShare]]:
+    """Return the load by hostgroup, schema, user and, of many instances, by instance.
+
+    Each is sorted by time, largest first.
+    """
+    by_column: tuple[list[LoadShare], ...] = ([], [], [], [])
+    for column in range(len(next(iter(places), _PLACE))):
         sums: dict[str, Load] = defaultdict(Load)
         for place, load in places.items():
             sums[str(place[column])] += load
         parts = [LoadShare(name, load) for name, load in sums.items()]
         parts.sort(key=lambda part: (-part.load.sum_time, -part.load.count_star, part.name))
-        by_column.append(parts)
-    return by_column
+        by_column[column][:] = parts
+    hostgroups, schemas, users, instances = by_column
+    return hostgroups, schemas, users, instances

@@ -10,9 +10,10 @@ from html.parser import HTMLParser
 import pytest
 
 from proxyctl.config.starters import templates_folder
+from proxyctl.render.charts import charts_over_time, lines_of
 from proxyctl.render.report import report_html
-from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.report import DigestReport, LoadShare, make_report
+from proxyctl.stats.model import DigestTable, Load, SeenDigest
+from proxyctl.stats.report import DigestReport, Interval, LoadShare, make_report
 from tests.support.digests.shop import HOSTILE
 
 
@@ -105,6 +106,30 @@ def test_a_text_that_proxysql_cut_is_marked(length: str, is_cut: bool) -> None:
     table = replace(moment(1000, [row(digest_text="SELECT 1234")]), variables=options)
     cut = "cut by ProxySQL at mysql-query_digests_max_digest_length"
     assert (cut in html(make_report([table]))) == is_cut
+
+
+def test_a_history_has_charts_by_part_and_a_line_for_each_digest() -> None:
+    rows = [row("0x1", 30, 300), row("0x2", 1, 10, schemaname="stock")]
+    steps = [
+        Interval(0, 60, Load(0, 10, 100), {10: 100}, False, {"px1": 100}, {"shop": 100}),
+        Interval(60, 120, Load(), {}, False),
+        Interval(120, 180, Load(0, 21, 210), {10: 210}, False, {"px2": 210}, {"stock": 210}),
+    ]
+    report = make_report([moment(180, rows)])
+    loads = [Load(0, 10, 100), Load(), Load(0, 20, 400)]
+    digests = [report.digests[0]._replace(over_time=loads), *report.digests[1:]]
+    instances = [LoadShare("px1", Load(0, 10, 100)), LoadShare("px2", Load(0, 21, 210))]
+    report = replace(report, intervals=steps, digests=digests, instances=instances)
+    assert [chart.by for chart in charts_over_time(report, {})] == [
+        "hostgroup",
+        "instance",
+        "schema",
+    ]
+    average, rate = lines_of(report.digests[0], report)
+    assert average == ("Average, up to 20 µs", "M0.0 30.0H333.3M666.7 0.0H1000.0")
+    assert rate.title == "Queries a second, up to 0.33"
+    assert html(report).count("Over time</summary>") == 1
+    assert [chart.by for chart in charts_over_time(make_report([moment(9, rows)]), {})] == []
 
 
 class _Page(HTMLParser):

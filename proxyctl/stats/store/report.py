@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
 from proxyctl.stats.report import DigestReport, Interval, make_report, make_report_of_fleet
@@ -21,15 +22,51 @@ def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestRepo
     with opened_window(window) as reader:
         instances = reader.instances
         tables = [_table(reader, instance) for instance in instances]
-        intervals = _intervals(reader)
+        steps = _Steps.of(reader)
+        intervals = _intervals(reader, steps)
         # The page itself names the times at which counters were cleared.
         notes = [note for one in instances for note in replace(one, cleared=0).notes(window)]
-    if len(tables) > 1:
-        report = make_report_of_fleet(tables, limit=limit)
-    else:
-        report = make_report(tables, limit=limit)
-    start = intervals[0].start
-    return replace(report, start=start, intervals=intervals, notes=[*notes, *report.notes])
+        if len(tables) > 1:
+            report = make_report_of_fleet(tables, limit=limit)
+        else:
+            report = make_report(tables, limit=limit)
+        loads = _loads_over_time(reader, steps, [one.digest for one in report.digests])
+    digests = [one._replace(over_time=loads[one.digest]) for one in report.digests]
+    return replace(
+        report,
+        start=steps.start,
+        digests=digests,
+        intervals=intervals,
+        notes=[*notes, *report.notes],
+    )
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Equal steps of a window, whose length is that of the longest periods. Units: unix seconds."""
+
+    start: int
+    end: int
+    length: int
+
+    @classmethod
+    def of(cls, reader: WindowReader) -> _Steps:
+        """Return the steps of an open window."""
+        began = min(one.start for one in reader.instances)
+        end = max(one.end for one in reader.instances)
+        length = _length(reader, max(began, reader.window.since), end)
+        # An hour that ended in the window is in it as a whole.
+        return cls(max(began, reader.window.since // length * length), end, length)
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the steps, by which `at` is counted."""
+        return range(self.start // self.length, (self.end - 1) // self.length + 1)
+
+    @property
+    def number_of_at(self) -> str:
+        """The SQL expression for the number of the step in which a period ended."""
+        return f"(at - 1) / {self.length}"
 
 
 def _table(reader: WindowReader, instance: StoredInstance) -> DigestTable:
@@ -51,47 +88,77 @@ def _table(reader: WindowReader, instance: StoredInstance) -> DigestTable:
     )
 
 
-def _intervals(reader: WindowReader) -> list[Interval]:
-    """Return the load in equal steps, whose length is that of the longest periods."""
-    instances = reader.instances
-    start = max(min(one.start for one in instances), reader.window.since)
-    end = max(one.end for one in instances)
-    numbers = ",".join(str(one.number) for one in instances)
-    where = "at > ? AND at <= ?"
-    times = (reader.window.since, reader.window.until)
-    step = _step(reader, start, end)
-    time_of: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+def _intervals(reader: WindowReader, steps: _Steps) -> list[Interval]:
+    """Return the load of each step by hostgroup, instance and schema."""
+    names = {one.number: one.name for one in reader.instances}
+    where, times = _within(reader)
     load_of: dict[int, Load] = defaultdict(Load)
+    parts: dict[int, tuple[dict[int, int], dict[str, int], dict[str, int]]] = defaultdict(
+        lambda: (defaultdict(int), defaultdict(int), defaultdict(int))
+    )
     for table in ("older", "recent"):
-        for number, hostgroup, calls, time in reader.store.execute(
-            f"SELECT (at - 1) / {step} AS number, hostgroup, sum(part.count_star),"
-            f" sum(part.sum_time) FROM {table} AS part JOIN series ON series.id = part.series"
-            f" WHERE {where} AND series.instance IN ({numbers}) GROUP BY number, hostgroup",
+        for number, hostgroup, instance, schema, calls, time in reader.store.execute(
+            f"SELECT {steps.number_of_at} AS number, hostgroup, instance, schemaname,"
+            f" sum(part.count_star), sum(part.sum_time) FROM {table} AS part"
+            f" JOIN series ON series.id = part.series WHERE {where}"
+            " GROUP BY number, hostgroup, instance, schemaname",
             times,
         ):
-            time_of[number][hostgroup] += time
+            by_hostgroup, by_instance, by_schema = parts[number]
+            by_hostgroup[hostgroup] += time
+            by_instance[names[instance]] += time
+            by_schema[schema] += time
             load_of[number] += Load(0, calls, time)
     cleared = {
         number
         for (number,) in reader.store.execute(
-            f"SELECT (at - 1) / {step} FROM period WHERE is_cleared AND {where}"
-            f" AND instance IN ({numbers})",
-            times,
+            f"SELECT {steps.number_of_at} FROM period WHERE is_cleared AND {where}", times
         )
     }
     return [
         Interval(
-            max(number * step, start),
-            min((number + 1) * step, end),
+            max(number * steps.length, steps.start),
+            min((number + 1) * steps.length, steps.end),
             load_of[number],
-            time_of[number],
+            parts[number][0],
             number in cleared,
+            *parts[number][1:],
         )
-        for number in range(start // step, (end - 1) // step + 1)
+        for number in steps.numbers
     ]
 
 
-def _step(reader: WindowReader, start: int, end: int) -> int:
+def _loads_over_time(
+    reader: WindowReader, steps: _Steps, digests: Sequence[str]
+) -> dict[str, list[Load]]:
+    """Return the load of each digest in each step."""
+    where, times = _within(reader)
+    found: dict[str, dict[int, Load]] = {digest: defaultdict(Load) for digest in digests}
+    marks = ",".join("?" * len(digests))
+    # CROSS JOIN fixes the order: only the older periods of these digests are read.
+    for table, join in (("older", "CROSS JOIN"), ("recent", "JOIN")):
+        for digest, number, calls, time in reader.store.execute(
+            f"SELECT digest, {steps.number_of_at} AS number, sum(part.count_star),"
+            f" sum(part.sum_time) FROM series {join} {table} AS part"
+            f" ON part.series = series.id WHERE digest IN ({marks}) AND {where}"
+            " GROUP BY digest, number",
+            (*digests, *times),
+        ):
+            found[digest][number] += Load(0, calls, time)
+    return {
+        digest: [loads.get(number) or Load() for number in steps.numbers]
+        for digest, loads in found.items()
+    }
+
+
+def _within(reader: WindowReader) -> tuple[str, tuple[int, int]]:
+    """Return the condition for rows of the window, and its parameters."""
+    numbers = ",".join(str(one.number) for one in reader.instances)
+    times = reader.window.since, reader.window.until
+    return f"at > ? AND at <= ? AND instance IN ({numbers})", times
+
+
+def _length(reader: WindowReader, start: int, end: int) -> int:
     """Return the length of a step: a day, an hour, or the longest collection of a short window."""
     if end - start > HOURS_S:
         return DAY_S
