@@ -19,12 +19,17 @@ ARGUMENTS = {
     "digest snapshot": ("-o", "seen.gz"),
     "digest diff": ("seen.gz",),
     "digest report": ("-o", "report.html"),
+    "digest collect": ("--store", "digests.db"),
+    "digest regressions": ("--store", "digests.db"),
     "digest reset": ("--auto-approve",),
     "nodes discover": ("--seed", "127.0.0.1:1"),
     "nodes drain": ("db1", "--force"),
     "nodes restore": ("db1",),
 }
 """What commands need that do not run without arguments."""
+
+STORE_ONLY = {"digest regressions"}
+"""Commands whose options for an instance choose one in a store."""
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 
@@ -46,7 +51,7 @@ def command_lines() -> Iterator[tuple[str, ...]]:
 CONNECTING = {
     name: (*name.split(), *(ARGUMENTS | MORE).get(name, ()))
     for name, command in commands_of(build()).items()
-    if name not in NOT_RUN and any("--host" in one.opts for one in command.params)
+    if name not in NOT_RUN | STORE_ONLY and any("--host" in one.opts for one in command.params)
 }
 """What asks an instance, on its own or that of the files."""
 
