@@ -33,7 +33,10 @@ STORE_ONLY = {"digest regressions"}
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 
-FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
+FORMATS = {
+    "digest top": "text|json|csv|markdown|prometheus",
+    "digest regressions": "text|json|markdown|prometheus",
+}
 """Where help does not list them."""
 
 

@@ -142,4 +142,8 @@ def test_suggestions_name_the_instances_that_they_lack(
     offline.write(f"version: 1\ninstances: [{DOWN}]\n")
     found = proxyctl("digest", "suggest", "--all")
     ended(found, 1, "no instance could be read", "down: cannot connect to 127.0.0.1:1")
-    ended(proxyctl("digest", "suggest", "--all", "--digests", "x"), 64, "--digests cannot be used with")
+    ended(
+        proxyctl("digest", "suggest", "--all", "--digests", "x"),
+        64,
+        "--digests cannot be used with",
+    )
