@@ -12,8 +12,9 @@ from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, READ
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
 from proxyctl.rows.row import ColumnValues
-from proxyctl.stats.suggest.context import Suggestion, SuggestionKind, Suggestions, rule_row
+from proxyctl.stats.suggest.context import Suggestion, Suggestions, rule_row
 from proxyctl.stats.suggest.fleet import SuggestionsOfFleet
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 

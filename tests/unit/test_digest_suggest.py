@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.routing.digest import Digester
 from proxyctl.routing.probes import MYSQL_SAMPLES, QueryKind
-from proxyctl.stats.suggest.context import SuggestionKind
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.reads import find_readers
 from proxyctl.stats.suggest.run import suggest
 from proxyctl.stats.suggest.texts import is_cacheable, is_plain_read, tables_in

@@ -9,7 +9,8 @@ import pytest
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
-from proxyctl.stats.suggest.context import SuggestionKind, with_rules
+from proxyctl.stats.suggest.context import with_rules
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.run import suggest
 from tests.support.parameters import some
 from tests.unit.suggest_inputs import APP, configuration, digest, rule, table

@@ -21,7 +21,7 @@ from proxyctl.cli.output import columns, emit, progress, say, style
 from proxyctl.cli.store_options import StoreOptions
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, TABLE_GROUPS, Group
-from proxyctl.stats.suggest.context import SuggestionKind
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.top.model import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Failed
     from proxyctl.fleet.targets import Target
     from proxyctl.stats.model import DigestTable
-    from proxyctl.stats.suggest.context import SuggestionKind
+    from proxyctl.stats.suggest.kind import SuggestionKind
 
 ENDING = ".jsonl.gz"
 """How the files of `digest snapshot --all` end."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from proxyctl.errors import counted
 from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.replay.comparison import DifferenceKind, ReplayVerdict
-from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion, SuggestionKind
+from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from heapq import nlargest
 from operator import attrgetter
@@ -20,20 +19,10 @@ from proxyctl.rows.row import ColumnValues, Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, QueryTreatment, ReplayVerdict
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.texts import makes_temporary_table, tables_in
 
 T = TypeVar("T")
-
-
-class SuggestionKind(StrEnum):
-    """The kinds of suggestions, in the order in which they are shown."""
-
-    READS = "reads"
-    """A read on a writer that a reader could answer."""
-    CACHE = "cache"
-    """A small answer that is requested frequently."""
-    SLOW = "slow"
-    """An average far above the median of the peers."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.router import routing_likeness
 from proxyctl.stats.model import SWITCH
 from proxyctl.stats.rows_of_fleet import HeldDigests, hold_digests, merged_table
-from proxyctl.stats.suggest.context import SuggestionKind, Suggestions
+from proxyctl.stats.suggest.context import Suggestions
 from proxyctl.stats.suggest.files import SuggestInput, rules_of_instance
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.run import suggest
 from proxyctl.stats.top.model import CountedInstance
 

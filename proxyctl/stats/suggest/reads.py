@@ -11,7 +11,8 @@ from proxyctl.routing.servers import HostgroupServers, NamedRole, role_in_name
 from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
-from proxyctl.stats.suggest.context import SuggestContext, Suggestion, SuggestionKind
+from proxyctl.stats.suggest.context import SuggestContext, Suggestion
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.texts import begins_transaction, is_plain_read
 
 LEAST_CALLS = 100

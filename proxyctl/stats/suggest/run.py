@@ -13,10 +13,10 @@ from proxyctl.stats.suggest.caching import find_cacheable
 from proxyctl.stats.suggest.context import (
     SuggestContext,
     Suggestion,
-    SuggestionKind,
     Suggestions,
     rules_of,
 )
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.reads import find_reads
 from proxyctl.stats.suggest.slow import find_slow
 

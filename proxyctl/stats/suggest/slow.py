@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from statistics import median
 
-from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion, SuggestionKind
+from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion
+from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.units import time_text
 
 LEAST_CALLS = 5
