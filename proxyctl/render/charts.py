@@ -146,7 +146,7 @@ def _over_time(
     )
 
 
-class DigestLine(NamedTuple):
+class ChartLine(NamedTuple):
     """A value of a digest over time, as steps."""
 
     title: str
@@ -155,7 +155,7 @@ class DigestLine(NamedTuple):
     """The path of an SVG, WIDTH wide and LINE_HEIGHT high; it has gaps where nothing ran."""
 
 
-def lines_of(digest: ReportDigest, report: DigestReport) -> list[DigestLine]:
+def lines_of(digest: ReportDigest, report: DigestReport) -> list[ChartLine]:
     """Return the average and the queries a second over time; none without a history."""
     if not digest.over_time:
         return []
@@ -166,8 +166,8 @@ def lines_of(digest: ReportDigest, report: DigestReport) -> list[DigestLine]:
     ]
     most = max((one for one in averages if one is not None), default=0.0)
     return [
-        DigestLine(f"Average, up to {time_text(most)}", _steps(report, averages, most)),
-        DigestLine(
+        ChartLine(f"Average, up to {time_text(most)}", _steps(report, averages, most)),
+        ChartLine(
             f"Queries a second, up to {number_text(max(rates))}",
             _steps(report, [rate or None for rate in rates], max(rates)),
         ),
