@@ -329,7 +329,7 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
 
     Raises: the error of the only instance, unless --all was given.
     """
-    from proxyctl.fleet.targets import plan_fleet
+    from proxyctl.fleet.plan import plan_fleet
 
     with progress("planning", len(targets) if fleet.all_instances else 0) as advance:
         planned = plan_fleet(targets, options, workers=fleet.parallel, done=advance)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.errors import ExitCode, counted
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.lint.finding import Severity
 from proxyctl.proxysql.topology import Node, node_text
 

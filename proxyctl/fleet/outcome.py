@@ -1,13 +1,14 @@
-"""Plans and results of a fleet, and their exit codes. Pure."""
+"""Plans of a fleet, results of a rollout, and their exit codes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.plan import Plan, Refusal
 
@@ -45,18 +46,6 @@ class Planned:
     def own_plan(self) -> Plan:
         """The plan with this instance's name and address."""
         return replace(self.plan, name=self.name, address=self.address)
-
-
-@dataclass(frozen=True)
-class Failed:
-    """An instance that could not be planned, and the error."""
-
-    name: str
-    """The name of the instance in the files, or its address."""
-    address: str
-    """`host:port`, or the path of the socket."""
-    error: ProxyctlError
-    """The reason."""
 
 
 @dataclass(frozen=True)
@@ -199,19 +188,3 @@ class Rollout:
         if State.APPLIED in states and (self.unread or states & {State.NOT_TOUCHED, State.FAILED}):
             codes.append(ExitCode.INCOMPLETE)
         return worst(codes)
-
-
-_WORST_FIRST = (
-    ExitCode.INTERRUPTED,
-    ExitCode.INCOMPLETE,
-    ExitCode.REFUSED,
-    ExitCode.USAGE,
-    ExitCode.ERROR,
-    ExitCode.DIFFERENCES,
-    ExitCode.DONE,
-)
-
-
-def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the exit code of a command over several instances."""
-    return min(codes, key=_WORST_FIRST.index, default=ExitCode.DONE)

@@ -14,8 +14,9 @@ from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ProxyctlError, counted
 from proxyctl.fleet.members import as_rolled_back
 from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.fleet.plan import plan_each
 from proxyctl.fleet.rollout import Applier
-from proxyctl.fleet.targets import Target, plan_each
+from proxyctl.fleet.targets import Target
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan

@@ -13,8 +13,9 @@ from proxyctl.apply.apply import apply_files
 from proxyctl.apply.request import PEER_TIMEOUT_S, ApplyRequest, Approval
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
+from proxyctl.fleet.failed import Failed
 from proxyctl.fleet.members import units
-from proxyctl.fleet.outcome import Failed, Fleet, Rolled, Rollout, State
+from proxyctl.fleet.outcome import Fleet, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import PeerResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.errors import ExitCode
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.nodes.model import NodeReport, NodeRow
 from proxyctl.proxysql.topology import Node, node_text
 

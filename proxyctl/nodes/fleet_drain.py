@@ -19,8 +19,8 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.members import group_by_cluster
-from proxyctl.fleet.outcome import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_peers

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from proxyctl.errors import counted
+from proxyctl.fleet.failed import Failed
 from proxyctl.fleet.members import clusters
-from proxyctl.fleet.outcome import Failed, Fleet, Planned
+from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.skipped_checks import lint_counts

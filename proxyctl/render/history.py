@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.fleet.outcome import Failed
+from proxyctl.fleet.failed import Failed
 from proxyctl.fleet.rollback import RolloutSnapshots
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.encode import Shape

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.errors import ExitCode, UsageError
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.counters import CounterKey, Growth, growth, tally
 from proxyctl.stats.diff import (

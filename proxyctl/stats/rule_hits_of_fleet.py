@@ -8,7 +8,7 @@ from functools import cached_property
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ExitCode
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 
 

@@ -17,8 +17,9 @@ from proxyctl.cli.connect import printed_instances
 from proxyctl.config.files import ConfigFiles
 from proxyctl.config.sources import Sources
 from proxyctl.errors import ApplyError, ProxyctlError
+from proxyctl.fleet.plan import plan_fleet
 from proxyctl.fleet.rollout import RolloutRequest, roll_out
-from proxyctl.fleet.targets import Target, at_all, plan_fleet
+from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions

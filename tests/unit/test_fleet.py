@@ -3,7 +3,8 @@
 import pytest
 
 from proxyctl.errors import ApplyError, ExitCode, InstanceError
-from proxyctl.fleet.outcome import Failed, Rolled, Rollout, State, worst
+from proxyctl.fleet.failed import Failed, worst
+from proxyctl.fleet.outcome import Rolled, Rollout, State
 from proxyctl.fleet.rollout import batches
 
 

@@ -17,7 +17,7 @@ from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
 from proxyctl.stats.units import size_text
 
 if TYPE_CHECKING:
-    from proxyctl.fleet.outcome import Failed
+    from proxyctl.fleet.failed import Failed
     from proxyctl.fleet.targets import Target
     from proxyctl.stats.model import DigestTable
     from proxyctl.stats.suggest.kind import SuggestionKind
@@ -28,7 +28,7 @@ ENDING = ".jsonl.gz"
 
 def snapshot_all(targets: Sequence[Target], fleet: FleetOptions, out: str | None) -> int:
     """Write a file for each instance into a new or empty folder. Raises: UsageError."""
-    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.fleet import counts_line, failures
     from proxyctl.stats.digest_file import write_digest_file

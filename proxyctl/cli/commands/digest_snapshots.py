@@ -44,7 +44,7 @@ from proxyctl.stats.model import NOT_COUNTING, TABLE_GROUPS, Group, is_counting
 from proxyctl.stats.units import microseconds_of, size_text, time_text
 
 if TYPE_CHECKING:
-    from proxyctl.fleet.outcome import Failed
+    from proxyctl.fleet.failed import Failed
     from proxyctl.instance.client import AdminClient
     from proxyctl.stats.report import DigestReport
 
@@ -281,7 +281,7 @@ def report(
 
     With --all: added up over all instances. With --store: of a time in the past.
     """
-    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.failed import worst
     from proxyctl.render.fleet import failures
     from proxyctl.render.report import report_html
     from proxyctl.stats.digest_file import read_digest_file

@@ -72,7 +72,7 @@ def _collect(
 
     `raises`: raise the error of the only instance. Raises: ProxyctlError.
     """
-    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.digest_store import collected_lines
     from proxyctl.render.fleet import failures

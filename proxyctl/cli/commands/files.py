@@ -158,7 +158,7 @@ def _export_all(
     workers: int,
 ) -> int:
     """Write a file for each instance into a new or empty folder. Raises: UsageError."""
-    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
     from proxyctl.interchange.export_instance import export_instance
     from proxyctl.render.fleet import counts_line, failures

@@ -193,7 +193,7 @@ def snapshot(
 
 def _snapshot_all(targets: Sequence[Target], fleet: FleetOptions, format: str) -> int:
     """Save what each instance holds; name those that cannot be read."""
-    from proxyctl.fleet.outcome import worst
+    from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.fleet import failures
     from proxyctl.render.history import snapshots_json

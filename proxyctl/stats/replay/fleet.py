@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from proxyctl.errors import ExitCode
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.plan.files import routing_change_of
 from proxyctl.plan.plan import ShardMove

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from proxyctl.config.project import Project
 from proxyctl.errors import ExitCode, InstanceError, RefusedError
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.router import routing_likeness

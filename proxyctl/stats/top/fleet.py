@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from proxyctl.errors import ExitCode, ProxyctlError
-from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.model import Load
