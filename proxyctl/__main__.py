@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -12,6 +13,8 @@ def main() -> None:
 
         sys.stdout.write(f"{version_text()}\n")
         sys.exit(0)
+    # Looking for plugins of pydantic takes longer than anything else at the start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from proxyctl.cli.app import run
     except KeyboardInterrupt:

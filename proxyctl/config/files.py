@@ -14,7 +14,6 @@ from proxyctl.config.context import Compilation, named_version, split
 from proxyctl.config.documents import read_documents
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import Project, compile_project
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
@@ -23,6 +22,7 @@ from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
 
 if TYPE_CHECKING:
+    from proxyctl.config.project import Project
     from proxyctl.lint.run import Ignore
 
 __all__ = ["ConfigFiles", "Instance", "Sources", "load_project"]
@@ -141,6 +141,8 @@ class ConfigFiles:
 
         Raises: ConfigError with all mistakes.
         """
+        from proxyctl.config.project import compile_project  # many commands compile no file
+
         named = self.version or REFERENCE
         chosen = version or min(named.stable, NEWEST_KNOWN)
         question = (chosen, takes_dead_rules, needs_secrets, deviations)
@@ -190,6 +192,8 @@ def mistakes_in(
     text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
 ) -> list[Mistake]:
     """Return the mistakes in the text of a file, for a ProxySQL of this version."""
+    from proxyctl.config.project import compile_project
+
     context = Compilation(version, deviations=deviations)
     document = read_yaml(text, "", context.mistakes)
     sections = split([] if document is None else [document], context.mistakes)

@@ -13,13 +13,13 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.render.fleet import cluster_lines, in_sync_lines, instance_names, summary
 from proxyctl.render.plan import (
     cluster_line,
     counts_text,
     discarded_text,
     no_changes,
 )
+from proxyctl.render.plans_of_fleet import cluster_lines, in_sync_lines, instance_names, summary
 from proxyctl.render.replay import TITLE, body_lines, verdict
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
 from proxyctl.render.skipped_checks import lint_counts

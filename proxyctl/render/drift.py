@@ -16,7 +16,7 @@ from proxyctl.plan.drift import Pattern, elsewhere, pattern_of
 from proxyctl.plan.notes import saved_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
-from proxyctl.render.fleet import counts_line, failures, instance_names
+from proxyctl.render.fleet import counts_line, failures
 from proxyctl.render.plan import (
     CHANGED,
     FIELD,
@@ -25,6 +25,7 @@ from proxyctl.render.plan import (
     finding_remarks,
     plans_json,
 )
+from proxyctl.render.plans_of_fleet import instance_names
 from proxyctl.render.rows import (
     detail,
     field_text,

@@ -18,14 +18,8 @@ from proxyctl.plan.notes import travelling
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
-from proxyctl.render.fleet import (
-    FAILED,
-    alike_text,
-    cluster_lines,
-    failures,
-    in_sync_lines,
-    summary,
-)
+from proxyctl.render.fleet import FAILED, alike_text, failures
+from proxyctl.render.plans_of_fleet import cluster_lines, in_sync_lines, summary
 from proxyctl.render.rows import (
     MARKS,
     field_text,

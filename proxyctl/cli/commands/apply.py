@@ -143,7 +143,7 @@ def roll_out_approved(
     Raises: as `_refuse_fleet` and `_ask`.
     """
     from proxyctl.fleet.rollout import roll_out
-    from proxyctl.render.fleet import instance_names
+    from proxyctl.render.plans_of_fleet import instance_names
 
     _show_plans(fleet, format, is_all=True)
     _refuse_fleet(fleet, skips=request.skips)
@@ -227,7 +227,7 @@ def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
     `skips`: leave out instances that cannot be read. Raises: RefusedError; InstanceError if every
     instance without a plan could not be read, otherwise ProxyctlError.
     """
-    from proxyctl.render.fleet import instance_names
+    from proxyctl.render.plans_of_fleet import instance_names
 
     reasons = [
         line

@@ -74,7 +74,7 @@ def _collect(
     """
     from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
-    from proxyctl.render.digest_store import collected_lines
+    from proxyctl.render.digest_collect import collected_lines
     from proxyctl.render.fleet import failures
     from proxyctl.stats.store.collect import Collected, collect, forget
 
