@@ -108,6 +108,10 @@ class SelectionOptions:
                 load_project(self.files.sources())
             raise
 
+    def look_up_again(self) -> None:
+        """Let the next targets have the addresses that DNS names have then."""
+        self.__dict__.pop("_addresses", None)
+
     def address(self) -> str:
         """Return the address that `connect` would connect to, without asking for a password.
 
@@ -194,7 +198,7 @@ class SelectionOptions:
 
     @cached_property
     def _addresses(self) -> Callable[[str], list[str]]:
-        """Returns the addresses of a DNS name, which is looked up once a command."""
+        """Returns the addresses of a DNS name, which is looked up once: see `look_up_again`."""
         from proxyctl.fleet.targets import addresses
 
         return cache(addresses)

@@ -262,6 +262,25 @@ def test_collecting_again_until_a_signal(shop: CountingSandbox) -> None:
     assert stored_sums(Path("digests.db")) == {READ_TEXT: (3, 3000)}
 
 
+def test_collecting_again_goes_on_after_an_error(shop: CountingSandbox) -> None:
+    every = [*COLLECT, "--every", "1s", "--keep", "90d"]
+    store, aside = Path("digests.db"), Path("aside.db")
+    with subprocess.Popen(every, env=here(), stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        assert "first collection" in child.stderr.readline()
+        store.rename(aside)
+        store.write_text("no store")
+        while "not a store of digests" not in (line := child.stderr.readline()):
+            assert line, child.wait()
+        aside.replace(store)
+        shop.run(READ, 3)
+        while "3 queries" not in (line := child.stderr.readline()):
+            assert line, child.wait()
+        child.send_signal(signal.SIGTERM)
+        child.stderr.read()
+    assert child.returncode == 0
+
+
 def test_keep_deletes_what_is_older(shop: CountingSandbox) -> None:
     collected()
     shop.run(READ, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,26 @@ def test_each_address_is_an_instance(files: Project, answers: Answers) -> None:
     ended(found, 1)
     assert "1 to add" in found.out
     assert "127.0.0.9" in found.text
+
+
+def test_collecting_again_looks_the_name_up_again(
+    files: Project, answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = iter([("127.0.0.1", "127.0.0.9"), (), ("127.0.0.9",)])
+
+    def wait(seconds: float) -> None:
+        if (found := next(rounds, None)) is None:
+            raise KeyboardInterrupt
+        answers(*found)
+
+    answers("127.0.0.1")
+    monkeypatch.setattr(time, "sleep", wait)
+    found = proxyctl("digest", "collect", "--all", "--store", "digests.db", "--every", "1h")
+    ended(found, 0)
+    heads = [line.split()[0] for line in found.err.splitlines() if line.startswith("127.")]
+    both = ["127.0.0.1", "127.0.0.9"]
+    assert heads == [*both, *both, "127.0.0.9"], found.err  # after the notes of a first collection
+    assert found.err.count(f"error: {NAME} has no address") == 1
 
 
 def test_a_name_without_an_address(files: Project, answers: Answers) -> None:

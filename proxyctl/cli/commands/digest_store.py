@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -14,9 +15,9 @@ from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import file_option, parsed, value
 from proxyctl.cli.options import FleetOptions
-from proxyctl.cli.output import columns, emit, say, style
+from proxyctl.cli.output import columns, emit, report_error, say, style
 from proxyctl.cli.store_options import moment_of, seconds_of, store_window
-from proxyctl.errors import ExitCode
+from proxyctl.errors import ExitCode, ProxyctlError
 
 if TYPE_CHECKING:
     from proxyctl.fleet.targets import Target
@@ -53,24 +54,30 @@ def collect(
         try:
             while True:
                 began = time.monotonic()
-                _collect(targets, path, fleet, keep, raises=False)
+                with _errors_reported():
+                    _collect(targets, path, fleet, keep)
                 time.sleep(max(began + every - time.monotonic(), 0))
+                with _errors_reported():
+                    selection.look_up_again()
+                    targets = selection.targets(fleet, files_are_optional=True)
         except KeyboardInterrupt:
             say("stopped; what was collected is stored")
     return ExitCode.DONE
 
 
-def _collect(
-    targets: Sequence[Target],
-    path: Path,
-    fleet: FleetOptions,
-    keep: int | None,
-    *,
-    raises: bool = True,
-) -> int:
+@contextmanager
+def _errors_reported() -> Iterator[None]:
+    """Report an error, and let the program go on."""
+    try:
+        yield
+    except ProxyctlError as error:
+        report_error(error)
+
+
+def _collect(targets: Sequence[Target], path: Path, fleet: FleetOptions, keep: int | None) -> int:
     """Collect once from every instance; name those that cannot be read.
 
-    `raises`: raise the error of the only instance. Raises: ProxyctlError.
+    Raises: ProxyctlError; without --all also the error of the instance.
     """
     from proxyctl.fleet.failed import worst
     from proxyctl.fleet.targets import at_all
@@ -83,7 +90,7 @@ def _collect(
             return collect(path, client)
 
     done, failed = at_all(targets, work, workers=fleet.parallel)
-    if failed and raises and not fleet.all_instances:
+    if failed and not fleet.all_instances:
         raise failed[0].error
     say(
         *(line for one in done for line in collected_lines(one)),
