@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
-from proxyctl.errors import ProxyctlError
-from proxyctl.stats.counters import doubts
 from proxyctl.stats.diff import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, is_moved, is_slower
-from proxyctl.stats.model import DigestTable, Load
-from proxyctl.stats.store.file import opened_store
-from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader, nothing_counted
+from proxyctl.stats.model import Load
+from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader
+from proxyctl.stats.store.window_pair import opened_pair
 
 _LEAST_ROWS = 1.0
 """The rows per query that a digest must have more, so that 0.1 after 0.01 is no regression."""
@@ -120,41 +118,27 @@ def find_regressions(
 ) -> Regressions:
     """Compare a window with the `against_s` seconds before it.
 
-    Raises: ProxyctlError for a file that is no store, and if nothing was counted in one of the
-    two times; UsageError for an instance that the store lacks.
+    Raises: as `opened_pair`.
     """
-    earlier = replace(window, since=window.since - against_s, until=window.since)
-    with opened_store(window.path) as store:
-        store.execute("BEGIN")  # other collections are not seen
-        before = WindowReader(store, earlier, "sums_before")
-        after = WindowReader(store, window, "sums_after")
-        for reader in (before, after):
-            if not reader.instances:
-                raise nothing_counted(store, reader.window)
-        numbers = {one.number for one in before.instances} & {one.number for one in after.instances}
-        if not numbers:
-            raise ProxyctlError(
-                f"{window.path}: no instance was collected in both times", fix="change --since"
-            )
-        sides = _added_up(before, numbers), _added_up(after, numbers)
+    with opened_pair(window, against_s) as pair:
+        sides = _added_up(pair.before), _added_up(pair.after)
+        store = pair.after.store
         found = sorted(_found(store, *sides, options), key=lambda one: _place(one, *sides))
-        listed = [_with_hostgroups(one, before, after) for one in found[: options.limit]]
+        listed = [_with_hostgroups(one, pair.before, pair.after) for one in found[: options.limit]]
         return Regressions(
             options=options,
             before=sides[0],
             after=sides[1],
-            instances=[one for one in after.instances if one.number in numbers],
+            instances=pair.after.instances,
             entries=listed,
             counts={kind: sum(kind in one.kinds for one in found) for kind in RegressionKind},
             count=len(found),
-            notes=[*_notes(before, after, numbers)],
+            notes=[*pair.notes()],
         )
 
 
-def _added_up(reader: WindowReader, numbers: set[int]) -> ComparedWindow:
-    """Add up a window by series and by digest, and return its load."""
-    chosen = [one for one in reader.instances if one.number in numbers]
-    reader.add_up(chosen)
+def _added_up(reader: WindowReader) -> ComparedWindow:
+    """Add up a window by digest, and return its load."""
     by_digest = f"{reader.sums}_by_digest"
     reader.store.execute(
         f"CREATE TEMP TABLE {by_digest} (digest TEXT PRIMARY KEY, entries, count_star, sum_time,"
@@ -172,7 +156,7 @@ def _added_up(reader: WindowReader, numbers: set[int]) -> ComparedWindow:
         " ifnull(max(max_time), 0), ifnull(sum(sum_rows_sent), 0),"
         f" ifnull(sum(sum_rows_affected), 0) FROM {by_digest}"
     ).fetchall()
-    seconds = round(sum(one.seconds for one in chosen) / len(chosen))
+    seconds = round(sum(one.seconds for one in reader.instances) / len(reader.instances))
     return ComparedWindow(reader.window, max(seconds, 1), Load(*total))
 
 
@@ -254,17 +238,3 @@ def _hostgroups(reader: WindowReader, digest: str) -> dict[int, int]:
         [digest],
     )
     return dict(rows.fetchall())
-
-
-def _notes(before: WindowReader, after: WindowReader, numbers: set[int]) -> Iterator[str]:
-    for reader, when in ((before, "before"), (after, "in")):
-        if alone := [one.name for one in reader.instances if one.number not in numbers]:
-            yield f"{', '.join(alone)}: only collected {when} this time, so left out"
-    for number in sorted(numbers):
-        sides = [
-            one for reader in (before, after) for one in reader.instances if one.number == number
-        ]
-        tables = [DigestTable(s.name, s.address, s.version, s.end, (), s.variables) for s in sides]
-        yield from (f"{sides[0].name}: {doubt}" for doubt in doubts(tables))
-        for side, reader in zip(sides, (before, after), strict=True):
-            yield from side.notes(reader.window)

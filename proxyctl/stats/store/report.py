@@ -78,14 +78,7 @@ def _table(reader: WindowReader, instance: StoredInstance) -> DigestTable:
         " JOIN digest ON digest.digest = series.digest WHERE series.instance = ?",
         (max(instance.start, reader.window.since), instance.number),
     )
-    return DigestTable(
-        instance.name,
-        instance.address,
-        instance.version,
-        instance.end,
-        [SeenDigest._make(row) for row in rows],
-        instance.variables,
-    )
+    return instance.table([SeenDigest._make(row) for row in rows])
 
 
 def _intervals(reader: WindowReader, steps: _Steps) -> list[Interval]:

@@ -61,6 +61,10 @@ class StoredInstance:
     cleared: int
     """The periods in which counters were cleared."""
 
+    def table(self, rows: Sequence[SeenDigest] = ()) -> DigestTable:
+        """Return rows as the digest table of the instance at the end of the window."""
+        return DigestTable(self.name, self.address, self.version, self.end, rows, self.variables)
+
     def notes(self, window: StoreWindow) -> Iterator[str]:
         """Yield why the sums of the window may mislead."""
         if self.cleared:
@@ -108,14 +112,13 @@ class WindowReader:
         ).fetchone()
         return version, json.loads(variables)
 
-    def add_up(self, instances: Sequence[StoredInstance] | None = None) -> None:
-        """Fill the temporary table with the growth of the instances, by default of all.
+    def add_up(self) -> None:
+        """Fill the temporary table with the growth of the instances.
 
         Columns: series, count_star, sum_time, min_time, max_time, sum_rows_affected, sum_rows_sent,
         first_at and last_at: the ends of the first and the last period in which it ran.
         """
-        chosen = self.instances if instances is None else instances
-        numbers = ",".join(str(one.number) for one in chosen)
+        numbers = ",".join(str(one.number) for one in self.instances)
         times = (self.window.since, self.window.until)
         self.store.execute(f"DROP TABLE IF EXISTS temp.{self.sums}")
         self.store.execute(

@@ -1,0 +1,72 @@
+"""A window of a store and the time before it, both open for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from proxyctl.errors import ProxyctlError
+from proxyctl.stats.counters import doubts
+from proxyctl.stats.store.file import opened_store
+from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader, nothing_counted
+
+SUMS_BEFORE, SUMS_AFTER = "sums_before", "sums_after"
+"""The temporary tables with the sums of the two times; see `WindowReader.add_up`."""
+
+
+@dataclass(frozen=True)
+class WindowPair:
+    """Two times of one store, with their sums."""
+
+    before: WindowReader
+    """The earlier time; of its instances only those that the later time has, too."""
+    after: WindowReader
+    """The later time; of its instances only those that the earlier time has, too."""
+    left_out: Sequence[str]
+    """A note for the instances that only one of the two times has."""
+
+    @property
+    def instances(self) -> list[tuple[StoredInstance, StoredInstance]]:
+        """Each instance in the earlier and in the later time."""
+        earlier = {one.number: one for one in self.before.instances}
+        return [(earlier[one.number], one) for one in self.after.instances]
+
+    def notes(self) -> Iterator[str]:
+        """Yield why a comparison may mislead."""
+        yield from self.left_out
+        for before, after in self.instances:
+            for doubt in doubts([before.table(), after.table()]):
+                yield f"{after.name}: {doubt}"
+            yield from before.notes(self.before.window)
+            yield from after.notes(self.after.window)
+
+
+@contextmanager
+def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
+    """Yield a window and the `against_s` seconds before it. One moment of the store is read.
+
+    Raises: ProxyctlError for a file that is no store, and if nothing was counted in one of the
+    two times; UsageError for an instance that the store lacks.
+    """
+    earlier = replace(window, since=window.since - against_s, until=window.since)
+    with opened_store(window.path) as store:
+        store.execute("BEGIN")  # other collections are not seen
+        before = WindowReader(store, earlier, SUMS_BEFORE)
+        after = WindowReader(store, window, SUMS_AFTER)
+        for reader in (before, after):
+            if not reader.instances:
+                raise nothing_counted(store, reader.window)
+        numbers = {one.number for one in before.instances} & {one.number for one in after.instances}
+        if not numbers:
+            raise ProxyctlError(
+                f"{window.path}: no instance was collected in both times", fix="change --since"
+            )
+        left_out = []
+        for reader, when in ((before, "before"), (after, "in")):
+            if alone := [one.name for one in reader.instances if one.number not in numbers]:
+                names = ", ".join(alone)
+                left_out.append(f"{names}: only collected {when} this time, so left out")
+            reader.instances = [one for one in reader.instances if one.number in numbers]
+            reader.add_up()
+        yield WindowPair(before, after, left_out)
