@@ -93,6 +93,40 @@ class StoreOptions:
         return table
 
 
+@dataclass(frozen=True)
+class ComparedStoreOptions(StoreOptions):
+    """As StoreOptions, and the time before, to compare with."""
+
+    since: int | None = value(
+        "TIME",
+        "With --store: compare the time from 24h ago, or from a time such as 2026-11-28T14:30"
+        " (UTC).",
+        parser=parsed("--since", moment_of),
+    )
+    against: int | None = value(
+        "TIME",
+        "With --store: compare it with this long before --since. Default: as long as the time"
+        " itself.",
+        parser=parsed("--against", seconds_of),
+    )
+
+    def windows(self, selection: SelectionOptions) -> tuple[StoreWindow, int] | None:
+        """Return a time, and the seconds before it to compare with; None without --store.
+
+        Raises: UsageError for options that do not go together.
+        """
+        if self.store is None and self.against is not None:
+            raise UsageError("--against needs --store", fix="name the file with --store")
+        window = self.window(selection)
+        if window is None:
+            return None
+        if self.since is None:
+            raise UsageError(
+                "--store: --since is missing", fix="for example --since 24h: against the 24h before"
+            )
+        return window, self.against or window.until - window.since
+
+
 def store_window(
     selection: SelectionOptions,
     store: str,

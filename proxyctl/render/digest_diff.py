@@ -1,4 +1,4 @@
-"""Renders a comparison of two snapshots of digests: the totals, then how each digest changed."""
+"""Renders a comparison of digests: the totals, then how each digest changed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from proxyctl.stats.diff import (
 )
 from proxyctl.stats.diff_of_fleet import DiffOfFleet
 from proxyctl.stats.model import DigestTable, Group, Load
+from proxyctl.stats.store.diff import DiffOfStore
+from proxyctl.stats.store.window import StoreWindow
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
@@ -72,6 +74,8 @@ _TOTAL_COLUMNS: tuple[TableColumn[Total], ...] = (
 
 
 def _totals(diff: Diff) -> Iterator[Total]:
+    if isinstance(diff, DiffOfStore):
+        yield "from", moment(diff.earlier.since), moment(diff.window.since), ""
     both = [one.before for one in diff.instances], [one.after for one in diff.instances]
     until = [moment(max(side.table.taken_at for side in sides)) for sides in both]
     yield "until", until[0], until[1], ""
@@ -205,18 +209,32 @@ DIFF: Shape[Diff] = Shape(
     after=lambda diff: _side(diff.instances[0].after),
     is_cleared=lambda diff: diff.instances[0].is_cleared,
     counts=lambda diff: _counts_by_verdict(diff),
-    digests=lambda diff: [_entry(diff, entry, is_of_fleet=False) for entry in diff.entries],
+    digests=lambda diff: [_entry(diff, entry, is_of_many=False) for entry in diff.entries],
 )
 DIFF_OF_FLEET: Shape[DiffOfFleet] = Shape(
     "digest diff of a fleet",
     "before after instances failed notes counts digests",
-    before=lambda diff: _figures(diff.before, is_of_fleet=True, hostgroups=ABSENT),
-    after=lambda diff: _figures(diff.after, is_of_fleet=True, hostgroups=ABSENT),
+    before=lambda diff: _figures(diff.before, is_of_many=True, hostgroups=ABSENT),
+    after=lambda diff: _figures(diff.after, is_of_many=True, hostgroups=ABSENT),
     instances=lambda diff: COMPARED.each(diff.instances),
     failed=lambda diff: FAILED.each(diff.failed),
     counts=lambda diff: _counts_by_verdict(diff),
-    digests=lambda diff: [_entry(diff, entry, is_of_fleet=True) for entry in diff.entries],
+    digests=lambda diff: [_entry(diff, entry, is_of_many=True) for entry in diff.entries],
 )
+DIFF_OF_STORE: Shape[DiffOfStore] = Shape(
+    "digest diff of a store",
+    "store before after instances notes counts digests",
+    store=lambda diff: str(diff.window.path),
+    before=lambda diff: _time(diff.earlier, diff.before),
+    after=lambda diff: _time(diff.window, diff.after),
+    instances=lambda diff: [
+        COMPARED.encode(one, before=_stored_side(one.before), after=_stored_side(one.after))
+        for one in diff.instances
+    ],
+    counts=lambda diff: _counts_by_verdict(diff),
+    digests=lambda diff: [_entry(diff, entry, is_of_many=True) for entry in diff.entries],
+)
+TIME: Shape[StoreWindow] = Shape("time of a store", "since until")
 COMPARED: Shape[ComparedInstance] = Shape(
     "compared instance",
     "before after is_cleared",
@@ -255,23 +273,31 @@ def _counts_by_verdict(diff: Diff) -> dict[str, int]:
     return {**counts, "moved": diff.moved, "digests": diff.count}
 
 
-def _side(side: Side) -> dict[str, object]:
-    figures = _figures(side.counted, is_of_fleet=False, hostgroups=ABSENT)
-    return {**SIDE.encode(side.table, seconds=side.seconds), **figures}
+def _side(side: Side, **values: object) -> dict[str, object]:
+    figures = _figures(side.counted, is_of_many=False, hostgroups=ABSENT)
+    return {**SIDE.encode(side.table, seconds=side.seconds, **values), **figures}
 
 
-def _figures(side: SideLoad, *, is_of_fleet: bool, **values: object) -> dict[str, object]:
+def _stored_side(side: Side) -> dict[str, object]:
+    return _side(side, uptime=ABSENT, entries=ABSENT)
+
+
+def _time(window: StoreWindow, side: SideLoad) -> dict[str, object]:
+    return {**TIME.encode(window), **_figures(side, is_of_many=True, hostgroups=ABSENT)}
+
+
+def _figures(side: SideLoad, *, is_of_many: bool, **values: object) -> dict[str, object]:
     """Return the figures; the rates of one instance follow from its `seconds`."""
-    rates = {} if is_of_fleet else {"queries_per_s": ABSENT, "time_per_s": ABSENT}
+    rates = {} if is_of_many else {"queries_per_s": ABSENT, "time_per_s": ABSENT}
     return FIGURES.encode(side, **rates, **values)
 
 
-def _entry(diff: Diff, entry: DigestDifference, *, is_of_fleet: bool) -> dict[str, object]:
+def _entry(diff: Diff, entry: DigestDifference, *, is_of_many: bool) -> dict[str, object]:
     values: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
     if Group.DIGEST in diff.by:
         values["digest_text"] = entry.text
-    if not is_of_fleet:
+    if not is_of_many:
         values["instances"] = ABSENT
-    before = _figures(entry.before, is_of_fleet=is_of_fleet)
-    after = _figures(entry.after, is_of_fleet=is_of_fleet)
+    before = _figures(entry.before, is_of_many=is_of_many)
+    after = _figures(entry.after, is_of_many=is_of_many)
     return ENTRY.encode(entry, **values, before=before, after=after)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
 from proxyctl.render.digest_diff import FIGURES, change_text, rate_text
+from proxyctl.render.digest_store import store_heading
 from proxyctl.render.encode import Shape
 from proxyctl.render.prometheus import LONGEST_TEXT, Metric, exposition
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
     Style,
-    listed_names,
     moment,
     seen_hostgroup,
     shown,
@@ -87,8 +87,7 @@ def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
 
 
 def _heading(found: Regressions) -> str:
-    names = listed_names([one.name for one in found.instances])
-    return f"{printable(found.after.window.path.name)}  {names}"
+    return store_heading(found.after.window, [one.name for one in found.instances])
 
 
 def _sides(found: Regressions) -> Iterator[str]:
@@ -227,5 +226,4 @@ def _regression(found: Regressions, one: Regression) -> dict[str, object]:
 
 
 def _figures(side: ComparedWindow, load: Load, hostgroups: Mapping[int, int]) -> dict[str, object]:
-    rates = load.count_star / side.seconds, load.sum_time / side.seconds
-    return FIGURES.encode(SideLoad(load, *rates, hostgroups=dict(hostgroups)))
+    return FIGURES.encode(SideLoad.of(load, side.seconds, dict(hostgroups)))

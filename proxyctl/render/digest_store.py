@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from proxyctl.render.digest_top import COUNTED, RANKING, RANKING_KEYS
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import listed_names, moment
 from proxyctl.stats.store.top import TopOfStore
+from proxyctl.stats.store.window import StoreWindow
 from proxyctl.text import printable
 
 
 def store_text(top: TopOfStore) -> str:
     """Return the heading of a list: `digests.db  px1, px2  2026-11-28 10:00:00 UTC to ...`."""
-    names = listed_names([one.name for one in top.instances])
-    path = printable(top.window.path.name)
-    return f"{path}  {names}  {moment(top.start)} to {moment(top.end)}"
+    heading = store_heading(top.window, [one.name for one in top.instances])
+    return f"{heading}  {moment(top.start)} to {moment(top.end)}"
+
+
+def store_heading(window: StoreWindow, names: Sequence[str]) -> str:
+    """Return the name of the file and the instances: `digests.db  px1, px2`."""
+    return f"{printable(window.path.name)}  {listed_names(names)}"
 
 
 TOP_OF_STORE: Shape[TopOfStore] = Shape(

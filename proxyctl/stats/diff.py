@@ -70,12 +70,12 @@ def is_slower(
 ) -> bool:
     """Return whether the average of `slow` is clearly higher, also without its slowest call.
 
-    `slowest`: None if unknown. `factor`: how many times the average of `fast` it is at least.
+    `slowest`: None if unknown; a call that took longer than all of `slow` was none of them.
+    `factor`: how many times the average of `fast` it is at least.
     """
-    least = fast.average * factor
-    without = (
-        slow.average if slowest is None else (slow.sum_time - slowest) / max(slow.count_star - 1, 1)
-    )
+    least, without = fast.average * factor, slow.average
+    if slowest is not None and slowest <= slow.sum_time:
+        without = (slow.sum_time - slowest) / max(slow.count_star - 1, 1)
     return slow.average > fast.average and min(slow.average, without) >= least
 
 
@@ -115,6 +115,12 @@ class SideLoad:
     """The calls that the other side should have had at this rate."""
     hostgroups: dict[int, int] = field(default_factory=dict)
     """The calls by hostgroup; -1 is the query cache."""
+
+    @classmethod
+    def of(cls, load: Load, seconds: int, hostgroups: dict[int, int] | None = None) -> Self:
+        """Return a load with its rates. Units: `seconds`, the time that it was counted for."""
+        rates = load.count_star / seconds, load.sum_time / seconds
+        return cls(load, *rates, hostgroups=hostgroups or {})
 
     def __iadd__(self, other: SideLoad) -> Self:
         """Add what another instance counted. Changes: self."""
@@ -161,9 +167,7 @@ class Side:
     @property
     def counted(self) -> SideLoad:
         """The load with its rates."""
-        return SideLoad(
-            self.total, self.total.count_star / self.seconds, self.total.sum_time / self.seconds
-        )
+        return SideLoad.of(self.total, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -252,7 +256,7 @@ class GrownGroup:
         self.slowest = max(self.slowest, other.slowest)
         self.before += other.before
         self.after += other.after
-        self.instances += other.instances
+        self.instances = tuple(dict.fromkeys(self.instances + other.instances))
 
 
 def compared_instance(grown: Growth) -> ComparedInstance:
@@ -292,7 +296,7 @@ def grown_groups(
 def _side_load(bundle: Bundle, seconds: int) -> SideLoad:
     load = bundle.total()
     calls = {int(key[0]): part.count_star for key, part in sorted(bundle.parts.items())}
-    return SideLoad(load, load.count_star / seconds, load.sum_time / seconds, 0.0, calls)
+    return SideLoad.of(load, seconds, calls)
 
 
 # Comparing it -------------------------------------------------------------------------------------

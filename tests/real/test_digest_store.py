@@ -100,6 +100,27 @@ def test_growth_clears_and_a_restart(proxysql: ProxySQL) -> None:
     assert stored_sums(STORE) == added(held, sums(proxysql))
 
 
+def test_a_time_is_compared_with_the_time_before(proxysql: ProxySQL) -> None:
+    send(proxysql, 20)
+    collect()
+    base = sums(proxysql)
+    send(proxysql, 70)
+    collect()
+    middle = sums(proxysql)
+    [[moment]] = proxysql.instance.query("SELECT strftime('%Y-%m-%dT%H:%M:%S','now')")
+    next_second(proxysql, 2)
+    send(proxysql, 140)
+    collect()
+    found = proxyctl(
+        *("digest", "diff", "--store", str(STORE), "--since", str(moment), "--against", "1h"),
+        *("--format", "json", "--limit", "100"),
+    ).json
+    for side, grown in (("before", less(middle, base)), ("after", less(sums(proxysql), middle))):
+        listed = {one["digest_text"]: one[side] for one in found["digests"]}
+        assert {text: (one["count_star"], one["sum_time"]) for text, one in listed.items()} == grown
+        assert found[side]["sum_time"] == sum(time for _, time in grown.values())
+
+
 DUMPS = "stats_history.history_mysql_query_digest"
 
 

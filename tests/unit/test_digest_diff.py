@@ -30,6 +30,8 @@ from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest
         # One call of the slower side has made all of the difference.
         (Load(1, 100, 2000, max_time=1200), Load(1, 100, 1000), DigestTrend.SAME),
         (Load(1, 100, 2000, max_time=100), Load(1, 100, 1000), DigestTrend.FASTER),
+        # The maximum is of a call before the time that is compared.
+        (Load(1, 100, 2000, max_time=5000), Load(1, 100, 1000), DigestTrend.FASTER),
         # Answered by ProxySQL itself: no time at all.
         (Load(1, 100, 0), Load(1, 100, 0), DigestTrend.SAME),
         (Load(1, 100, 0), Load(1, 100, 100), DigestTrend.SLOWER),

@@ -39,8 +39,8 @@ GroupOption = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN,...",
-        help="Group by digest, hostgroup, schemaname, username, client_address; with --all also by"
-        " instance. Default: digest.",
+        help="Group by digest, hostgroup, schemaname, username, client_address; with --all or"
+        " --store also by instance. Default: digest.",
     ),
 ]
 TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
@@ -361,7 +361,7 @@ def columns_of(
             fix = f"columns: {', '.join(known)}"
             raise no_such("--group", name, "column", known, fix=fix) from None
         if column not in known:
-            raise UsageError(f"--group {name} needs --all")
+            raise UsageError(f"--group {name} needs --all or --store")
         columns.append(column)
     return tuple(dict.fromkeys(columns))
 

@@ -6,22 +6,24 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.options import FleetOptions
 from proxyctl.cli.output import columns, emit, new_files, progress, say, style
 from proxyctl.errors import UsageError, counted
-from proxyctl.stats.diff import DiffSort
+from proxyctl.stats.diff import Diff, DiffSort
 from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
 from proxyctl.stats.units import size_text
 
 if TYPE_CHECKING:
     from proxyctl.fleet.failed import Failed
     from proxyctl.fleet.targets import Target
+    from proxyctl.render.encode import Shape
     from proxyctl.stats.model import DigestTable
     from proxyctl.stats.suggest.kind import SuggestionKind
 
+D = TypeVar("D", bound=Diff)
 ENDING = ".jsonl.gz"
 """How the files of `digest snapshot --all` end."""
 
@@ -81,7 +83,7 @@ def diff_all(
     format: str,
 ) -> int:
     """Compare two folders, or a folder with what the instances hold now."""
-    from proxyctl.render.digest_diff import DIFF_OF_FLEET, digest_diff_text
+    from proxyctl.render.digest_diff import DIFF_OF_FLEET
     from proxyctl.render.fleet import failures, instances_text
     from proxyctl.stats.diff_of_fleet import compare_fleet
     from proxyctl.stats.digest_file import read_digest_folder
@@ -98,20 +100,30 @@ def diff_all(
     )
     comparison.hostgroup_names = selection.hostgroup_names()
     if comparison.instances or format != "text":
-        emit(
-            format,
-            text=lambda: digest_diff_text(
-                comparison,
-                instances_text([one.name for one in comparison.instances]),
-                options.sort,
-                style(),
-                width=columns(),
-                has_whole_texts=options.has_whole_texts,
-            ),
-            json=lambda: DIFF_OF_FLEET.document(comparison),
-        )
+        heading = instances_text([one.name for one in comparison.instances])
+        emit_diff(comparison, heading, DIFF_OF_FLEET, options, format)
     say(*failures(failed, style(sys.stderr)))
     return comparison.exit_code
+
+
+def emit_diff(
+    comparison: D, heading: str, shape: Shape[D], options: DiffOptions, format: str
+) -> None:
+    """Write a comparison in its format. `heading`: names the instances. `shape`: of its JSON."""
+    from proxyctl.render.digest_diff import digest_diff_text
+
+    emit(
+        format,
+        text=lambda: digest_diff_text(
+            comparison,
+            heading,
+            options.sort,
+            style(),
+            width=columns(),
+            has_whole_texts=options.has_whole_texts,
+        ),
+        json=lambda: shape.document(comparison),
+    )
 
 
 def read_all(

@@ -13,22 +13,26 @@ import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
-from proxyctl.cli.commands.digest_fleet import DiffOptions, diff_all, read_all, snapshot_all
+from proxyctl.cli.commands.digest_fleet import (
+    DiffOptions,
+    diff_all,
+    emit_diff,
+    read_all,
+    snapshot_all,
+)
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.option import out_option, parsed, value
 from proxyctl.cli.options import AutoApproveOption, FleetOptions, FormatOption
 from proxyctl.cli.output import (
     check_new,
     check_writable,
-    columns,
     confirm,
-    emit,
     progress,
     say,
     style,
     write_file,
 )
-from proxyctl.cli.store_options import StoreOptions
+from proxyctl.cli.store_options import ComparedStoreOptions, StoreOptions
 from proxyctl.config.starters import templates_folder
 from proxyctl.errors import (
     ApplyError,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.failed import Failed
     from proxyctl.instance.client import AdminClient
     from proxyctl.stats.report import DigestReport
+    from proxyctl.stats.store.window import StoreWindow
 
 
 def snapshot(
@@ -101,6 +106,7 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 def diff(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    history: ComparedStoreOptions,
     snapshots: list[str] | None = typer.Argument(
         None,
         metavar="BEFORE AFTER",
@@ -121,18 +127,23 @@ def diff(
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and missing digests.
 
-    With --all: of each instance, added up.
+    With --all: of each instance, added up. With --store: of two times in the past.
     """
     paths = iter(snapshots or ())
     before = before or next(paths, None)
     after = after or next(paths, None)
+    windows = history.windows(selection)
+    is_of_many = fleet.is_for_all() or windows is not None
+    groups = columns_of(group, Group if is_of_many else TABLE_GROUPS)
+    options = DiffOptions(groups, sort, limit, full_text)
+    if windows is not None:
+        _refuse_other_sources(fleet, has_snapshots=bool(before or after))
+        return _diff_of_store(selection, *windows, options, format)
     if before is None:
         fix = "for example: proxyctl digest diff monday.gz tuesday.gz"
         raise UsageError("BEFORE is missing", fix=fix)
     if (extra := next(paths, None)) is not None:
         raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
-    groups = columns_of(group, Group if fleet.is_for_all() else TABLE_GROUPS)
-    options = DiffOptions(groups, sort, limit, full_text)
     if fleet.is_for_all():
         return diff_all(selection, fleet, before, after, options, format)
     return _diff_of_one(selection, before, after, options, format)
@@ -142,7 +153,7 @@ def _diff_of_one(
     selection: SelectionOptions, before: str, after: str | None, options: DiffOptions, format: str
 ) -> int:
     """Compare two files, or a file with what the instance holds now."""
-    from proxyctl.render.digest_diff import DIFF, digest_diff_text
+    from proxyctl.render.digest_diff import DIFF
     from proxyctl.render.style import instance_text
     from proxyctl.stats.counters import tally
     from proxyctl.stats.diff import compare
@@ -160,19 +171,36 @@ def _diff_of_one(
             second = tally(table, options.groups, earlier=first)
     comparison = compare(first, second, sort=options.sort, limit=options.limit)
     comparison.hostgroup_names = selection.hostgroup_names()
-    emit(
-        format,
-        text=lambda: digest_diff_text(
-            comparison,
-            instance_text(second.table),
-            options.sort,
-            style(),
-            width=columns(),
-            has_whole_texts=options.has_whole_texts,
-        ),
-        json=lambda: DIFF.document(comparison),
-    )
+    emit_diff(comparison, instance_text(second.table), DIFF, options, format)
     return ExitCode.DONE
+
+
+def _diff_of_store(
+    selection: SelectionOptions,
+    window: StoreWindow,
+    against_s: int,
+    options: DiffOptions,
+    format: str,
+) -> int:
+    """Compare a time in a store with the time before it."""
+    from proxyctl.render.digest_diff import DIFF_OF_STORE
+    from proxyctl.render.digest_store import store_heading
+    from proxyctl.stats.store.diff import compare_times
+
+    comparison = compare_times(
+        window, against_s, options.groups, sort=options.sort, limit=options.limit
+    )
+    comparison.hostgroup_names = selection.hostgroup_names()
+    heading = store_heading(window, [one.name for one in comparison.instances])
+    emit_diff(comparison, heading, DIFF_OF_STORE, options, format)
+    return ExitCode.DONE
+
+
+def _refuse_other_sources(fleet: FleetOptions, *, has_snapshots: bool) -> None:
+    """Refuse snapshots and --all with --store. Raises: UsageError."""
+    if has_snapshots or fleet.is_for_all():
+        extra = "the snapshots" if has_snapshots else "--all"
+        raise UsageError(f"--store reads no instance and no snapshot: leave out {extra}")
 
 
 def reset(
@@ -295,9 +323,7 @@ def report(
     page: DigestReport | None
     window = history.window(selection)
     if window is not None:
-        if snapshots or fleet.is_for_all():
-            extra = "the snapshots" if snapshots else "--all"
-            raise UsageError(f"--store reads no instance and no snapshot: leave out {extra}")
+        _refuse_other_sources(fleet, has_snapshots=bool(snapshots))
         page = make_report_of_store(window, limit=limit)
     elif fleet.is_for_all():
         if snapshots:

@@ -12,7 +12,8 @@ from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, count
 from proxyctl.stats.top.rank import GroupSums, ranked
 from proxyctl.stats.top.read import like_pattern
 
-_COLUMNS = {group: f"series.{group}" for group in Group} | {Group.INSTANCE: "instance.name"}
+COLUMNS = {group: f"series.{group}" for group in Group} | {Group.INSTANCE: "instance.name"}
+"""The SQL expression for each grouping column."""
 _CUTS = "mysql-query_digests_max_digest_length"
 
 
@@ -83,7 +84,7 @@ def _load(reader: WindowReader, instance: int) -> Load:
 def _groups(reader: WindowReader, options: TopOptions) -> Iterator[GroupSums]:
     """Yield the groups whose rows pass the filters on rows."""
     names = {str(one.number): one.name for one in reader.instances}
-    columns = [_COLUMNS[group] for group in options.groups]
+    columns = [COLUMNS[group] for group in options.groups]
     conditions, values = _filters(options, reader.window.until)
     text = "digest_text" if Group.DIGEST in options.groups else "NULL"
     cursor = reader.store.execute(
@@ -114,7 +115,7 @@ def _filters(options: TopOptions, until: int) -> tuple[list[str], list[object]]:
             values += [int(value) for value in wanted]
         else:
             values += [bindable(str(value)) for value in wanted]
-        conditions.append(f"{_COLUMNS[column]} IN ({marks})")
+        conditions.append(f"{COLUMNS[column]} IN ({marks})")
     if options.texts:
         likes = ["digest_text LIKE CAST(? AS TEXT) ESCAPE '|'"] * len(options.texts)
         conditions.append(f"({' OR '.join(likes)})")

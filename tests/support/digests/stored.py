@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.store.file import opened_store
+from proxyctl.stats.store.file import opened_store, writing
+from proxyctl.stats.store.series import SeriesOfInstance
 from proxyctl.stats.store.window import StoreWindow, read_window_table
 from tests.support.digests.seen import fill, seen_digest
 from tests.support.servers.instances import Instance
 
 LONG_AGO_S = 100_000
 """How long before now the counters of `CountingSandbox` begin. Units: seconds."""
+HOUR_S = 3600
 
 
 @dataclass
@@ -48,6 +51,24 @@ class CountingSandbox:
         """Clear all counters."""
         self.rows, self.clears = {}, self.clears + 1
         fill(self.instance, ())
+
+
+def add_hour(path: Path, instance: str, at: int, rows: Iterable[SeenDigest]) -> None:
+    """Add the growth in the hour until `at` to a store, which is made if there is none.
+
+    Units: `at` in unix seconds.
+    """
+    with opened_store(path, is_new_allowed=True) as store, writing(store):
+        store.execute(
+            "INSERT OR IGNORE INTO instance VALUES (NULL, ?, ?, 2, ?, NULL, 0, 0, 0, 0, 0, 0, 0)",
+            (instance, f"{instance}:6032", at),
+        )
+        [(number,)] = store.execute("SELECT id FROM instance WHERE name = ?", [instance]).fetchall()
+        store.execute("INSERT OR IGNORE INTO settings VALUES (?, 0, '2.7.1', ?)", (number, "{}"))
+        store.execute("INSERT INTO period VALUES (?, ?, ?, 0)", (number, at, HOUR_S))
+        series = SeriesOfInstance(store, number)
+        series.measure(rows, 0)
+        series.add_growth(at)
 
 
 def change_store(path: Path, *statements: str) -> None:
