@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +16,10 @@ from proxyctl.errors import UsageError
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.fleet.targets import Target
+    from proxyctl.instance.client import AdminClient
     from proxyctl.stats.model import DigestTable
+    from proxyctl.stats.rows_of_fleet import HeldDigests
     from proxyctl.stats.store.window import StoreWindow
 
 
@@ -91,6 +95,24 @@ class StoreOptions:
         table, notes = read_window_table(window, needs_one=True)
         say(*(f"note: {note}" for note in notes))
         return table
+
+    def source_of_fleet(
+        self, selection: SelectionOptions, targets: Sequence[Target]
+    ) -> Callable[[AdminClient], HeldDigests]:
+        """Return a function that returns the digests of an instance: of the store, or its own.
+
+        Notes about the store are written to stderr. Raises: UsageError, ProxyctlError.
+        """
+        from proxyctl.stats.rows_of_fleet import hold_digests
+        from proxyctl.stats.store.held import read_stored_digests
+
+        window = self.window(selection, connects=True)
+        if window is None:
+            return hold_digests
+        window = replace(window, instance=None)
+        stored = read_stored_digests(window, [target.name for target in targets])
+        say(*(f"note: {note}" for note in stored.notes))
+        return stored.of
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from proxyctl.sandbox import Sandbox
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.commands.story import applied, ended, listed
 from tests.support.digests.seen import TABLE, seen_digest
+from tests.support.digests.stored import add_hour
 
 FILES = """\
 version: 1
@@ -147,3 +149,21 @@ def test_suggestions_name_the_instances_that_they_lack(
         64,
         "--digests cannot be used with",
     )
+
+
+def test_suggestions_of_a_time_in_a_store(offline: Project, fleet: list[Sandbox]) -> None:
+    store, code = Path("digests.db"), "SELECT code FROM countries"
+    for name in ("px1", "px3", "gone"):
+        row = seen_digest(code, **{"count_star": 9000, "sum_time": 9000 * 500})
+        add_hour(store, name, NOW, [row])
+    arguments = ("digest", "suggest", "--all", "--store", str(store), "--since", "2h")
+    found = proxyctl(*arguments, "--format", "json")
+    ended(found, 1, "digests.db: nothing was counted at px2 in this time", "digest collect --all")
+    assert "note: gone: in the store and not in the files, so left out" in found.err
+    assert [one["name"] for one in found.json["instances"]] == ["px1", "px3"]
+    [reads] = [one for one in found.json["suggestions"] if one["kind"] == "reads"]
+    assert (reads["digest_text"], reads["evidence"]["calls"]) == (code, 18_000)
+    add_hour(store, "px2", NOW, [row])
+    assert proxyctl(*arguments).code == 0
+    alone = proxyctl("digest", "suggest", "--store", str(store))
+    ended(alone, 64, "take each with its rules with --all, or choose one with --instance: gone, px")

@@ -448,8 +448,6 @@ def test_a_store_is_replayed_and_gives_suggestions(
     for command in (("replay",), ("digest", "suggest")):
         refused = proxyctl(*command, "--store", "digests.db", "--digests", "x.gz")
         assert "--digests cannot be used with --store" in refused.err
-        refused = proxyctl(*command, "--store", "digests.db", "--all")
-        assert "--store cannot be used with --all" in refused.err
     sandbox_project.write(
         f"{FILES}instances: [{{name: px2, host: 127.0.0.1, port: {shop.instance.port},"
         " password: admin}]\n"

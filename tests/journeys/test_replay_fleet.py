@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from proxyctl.sandbox import Sandbox
 from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.commands.story import FILES, applied, ended, listed
 from tests.support.digests.seen import LOCKS, READS, TABLE, WRITES, seen_digest
+from tests.support.digests.stored import HOUR_S, add_hour
 
 CHANGED = FILES.replace("hostgroup: reader, apply", "hostgroup: writer, apply")
 
@@ -105,3 +107,21 @@ def test_one_that_cannot_be_read_is_named(offline: Project, fleet: list[Sandbox]
     assert [one["name"] for one in document["failed"]] == ["down"]
     assert len(document["replays"]) == 1
     ended(replay("--digests", "x.jsonl"), 64, "--digests cannot be used with --all")
+
+
+def test_a_time_in_a_store_is_replayed(offline: Project, fleet: list[Sandbox]) -> None:
+    store, text = Path("digests.db"), "SELECT name FROM users WHERE id = ?"
+    for number in range(1, 4):
+        for hour in (1, 2):
+            row = seen_digest(READS, 20, count_star=10 * number, sum_time=100 * number)
+            add_hour(store, f"px{number}", hour * HOUR_S, [row])
+    offline.write(CHANGED + _instances(fleet))
+    until = ("--until", "1970-01-01T01:00")
+    [one] = replay("--store", str(store), *until, "--format", "json").json["replays"]
+    assert [instance["name"] for instance in one["instances"]] == ["px1", "px2", "px3"]
+    [read] = one["digests"]
+    assert (read["digest_text"], read["count_star"]) == (text, 10 + 20 + 30)
+    assert one["total"]["sum_time"] == 100 + 200 + 300
+    [both] = replay("--store", str(store), "--format", "json").json["replays"]
+    assert both["total"]["sum_time"] == 2 * 600
+    ended(replay("--since", "1h"), 64, "--since needs --store")

@@ -386,14 +386,16 @@ def suggest(
 ) -> int:
     """Suggest improvements from the digests that the instance has seen.
 
-    With --all: from those of all instances, which must run the same rules.
+    With --all: from those of all instances, which must run the same rules. With --store: from those
+    of a time in the past, with the current rules.
     """
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.run import suggest as suggestions
 
-    at_most_one(digests=digests, store=history.store, all=fleet.is_for_all())
+    at_most_one(digests=digests, store=history.store)
+    at_most_one(digests=digests, all=fleet.is_for_all())
     if fleet.is_for_all():
-        return suggest_all(selection.targets(fleet), fleet, only or (), limit, format)
+        return suggest_all(selection, fleet, history, only or (), limit, format)
     subject = _suggest_subject(selection, history.table(selection, digests))
     advice = suggestions(
         subject.table,

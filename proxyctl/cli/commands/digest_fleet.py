@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.options import FleetOptions
 from proxyctl.cli.output import columns, emit, new_files, progress, say, style
+from proxyctl.cli.store_options import StoreOptions
 from proxyctl.errors import UsageError, counted
 from proxyctl.stats.diff import Diff, DiffSort
 from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
@@ -145,8 +146,9 @@ def read_all(
 
 
 def suggest_all(
-    targets: Sequence[Target],
+    selection: SelectionOptions,
     fleet: FleetOptions,
+    history: StoreOptions,
     only: Collection[SuggestionKind],
     limit: int,
     format: str,
@@ -156,9 +158,16 @@ def suggest_all(
     from proxyctl.render.fleet import failures, instances_text
     from proxyctl.stats.suggest.fleet import suggest_for_fleet
 
+    targets = selection.targets(fleet)
+    source = history.source_of_fleet(selection, targets)
     with progress("reading digests", len(targets)) as advance:
         advice = suggest_for_fleet(
-            targets, only=only, limit=limit, workers=fleet.parallel, done=advance
+            targets,
+            only=only,
+            limit=limit,
+            digests_of=source,
+            workers=fleet.parallel,
+            done=advance,
         )
     heading = instances_text([one.name for one in advice.instances])
     emit(

@@ -264,16 +264,19 @@ def replay(
 ) -> int:
     """Show how the files would reroute the queries that the instance has seen.
 
-    With --all: the digests of all instances, once for those whose rules change alike.
+    With --all: the digests of all instances, once for those whose rules change alike. With --store:
+    those of a time in the past.
     """
     from proxyctl.plan.files import routing_change_of
     from proxyctl.render.replay import replay_json, replay_text
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed
 
-    at_most_one(events=log.are_asked, digests=digests, store=history.store, all=fleet.is_for_all())
+    at_most_one(events=log.are_asked, digests=digests, store=history.store)
+    at_most_one(events=log.are_asked, digests=digests, all=fleet.is_for_all())
     if fleet.is_for_all():
-        return _replay_all(selection, fleet, limit, format, detailed_exitcode=detailed_exitcode)
+        replays = _replays(selection, fleet, history, limit)
+        return _shown_replays(replays, format, detailed_exitcode=detailed_exitcode)
     table = history.table(selection, digests)
     target = selection.target()
     with target.connect() as client:
@@ -295,18 +298,10 @@ def replay(
     return ExitCode.DONE
 
 
-def _replay_all(
-    selection: SelectionOptions,
-    fleet: FleetOptions,
-    limit: int,
-    format: str,
-    *,
-    detailed_exitcode: bool,
-) -> int:
-    """Replay the digests of all instances."""
+def _shown_replays(replays: ReplayOfFleet, format: str, *, detailed_exitcode: bool) -> int:
+    """Show the replays of all instances."""
     from proxyctl.render.replay import replay_of_fleet_json, replay_of_fleet_text
 
-    replays = _replays(selection.targets(fleet), fleet, limit)
     emit(
         format,
         text=lambda: replay_of_fleet_text(replays, style()),
@@ -315,12 +310,16 @@ def _replay_all(
     return replays.exit_code(differences=detailed_exitcode)
 
 
-def _replays(targets: Sequence[Target], fleet: FleetOptions, limit: int) -> ReplayOfFleet:
+def _replays(
+    selection: SelectionOptions, fleet: FleetOptions, history: StoreOptions, limit: int
+) -> ReplayOfFleet:
     """Read the rules and the digests of all instances, and replay them."""
     from proxyctl.stats.replay.fleet import read_fleet, replay_fleet
 
+    targets = selection.targets(fleet)
+    source = history.source_of_fleet(selection, targets)
     with progress("reading digests", len(targets)) as advance:
-        digests = read_fleet(targets, workers=fleet.parallel, done=advance)
+        digests = read_fleet(targets, digests_of=source, workers=fleet.parallel, done=advance)
     with progress("replaying digests", len(digests.groups)) as advance:
         return replay_fleet(digests, limit=limit, done=advance)
 

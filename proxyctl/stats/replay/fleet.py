@@ -9,6 +9,7 @@ from hashlib import sha256
 from proxyctl.errors import ExitCode
 from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
+from proxyctl.instance.client import AdminClient
 from proxyctl.plan.files import routing_change_of
 from proxyctl.plan.plan import ShardMove
 from proxyctl.proxysql.configuration import BeforeAfter
@@ -84,11 +85,13 @@ class FleetDigests:
 def read_fleet(
     targets: Sequence[Target],
     *,
+    digests_of: Callable[[AdminClient], HeldDigests] = hold_digests,
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> FleetDigests:
     """Read the rules and the digests of all instances. Sends only SELECTs.
 
+    `digests_of`: returns the digests of an instance, by default those that it holds.
     Equal changes are kept once: a hundred instances mostly share one. See `at_all`.
     """
     distinct: dict[str, RoutingChange] = {}
@@ -96,7 +99,7 @@ def read_fleet(
     def work(target: Target) -> tuple[str, HeldDigests]:
         with target.connect() as client:
             change = RoutingChange(*routing_change_of(client, target.files))
-            held = hold_digests(client)
+            held = digests_of(client)
         likeness = _hash([change.likeness, sorted(held.instance.variables.items())])
         distinct.setdefault(likeness, change)
         return likeness, held

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proxyctl.stats.model import Group, Load
 from proxyctl.stats.store.series import bindable
-from proxyctl.stats.store.window import StoreWindow, WindowReader, opened_window
+from proxyctl.stats.store.window import (
+    StoredInstance,
+    StoreWindow,
+    WindowReader,
+    opened_window,
+)
 from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, counting_notes
 from proxyctl.stats.top.rank import GroupSums, ranked
 from proxyctl.stats.top.read import like_pattern
@@ -46,15 +51,9 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
     Raises: as `opened_window`.
     """
     with opened_window(window) as reader:
-        instances, total = [], Load()
-        for one in reader.instances:
-            load = _load(reader, one.number)
-            total += load
-            instances.append(
-                CountedInstance(
-                    one.name, one.address, one.version, one.end, one.start, load, one.variables
-                )
-            )
+        instances, total = [counted_instance(reader, [one]) for one in reader.instances], Load()
+        for one in instances:
+            total += one.total
         lengths = [one.variables.get(_CUTS, "") for one in instances]
         ranking = ranked(
             _groups(reader, options),
@@ -72,13 +71,19 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
         )
 
 
-def _load(reader: WindowReader, instance: int) -> Load:
-    [found] = reader.store.execute(
+def counted_instance(reader: WindowReader, instances: Sequence[StoredInstance]) -> CountedInstance:
+    """Return an instance with its load. `instances`: one, or one with each of its addresses."""
+    numbers = ",".join(str(one.number) for one in instances)
+    [load] = reader.store.execute(
         "SELECT count(*), ifnull(sum(sums.count_star), 0), ifnull(sum(sums.sum_time), 0)"
-        " FROM sums JOIN series ON series.id = sums.series WHERE series.instance = ?",
-        [instance],
+        " FROM sums JOIN series ON series.id = sums.series"
+        f" WHERE series.instance IN ({numbers})"
     ).fetchall()
-    return Load(*found)
+    last = max(instances, key=lambda one: one.end)
+    began_at = min(one.start for one in instances)
+    return CountedInstance(
+        last.name, last.address, last.version, last.end, began_at, Load(*load), last.variables
+    )
 
 
 def _groups(reader: WindowReader, options: TopOptions) -> Iterator[GroupSums]:

@@ -196,7 +196,8 @@ def read_window_table(
         if needs_one and len(instances) > 1:
             raise UsageError(
                 f"{window.path} has several instances, and their rules may differ",
-                fix=f"choose one with --instance: {', '.join(one.name for one in instances)}",
+                fix="take each with its rules with --all, or choose one with --instance:"
+                f" {', '.join(one.name for one in instances)}",
             )
         start, end = min(one.start for one in instances), max(one.end for one in instances)
         cursor = reader.store.execute(

@@ -10,6 +10,7 @@ from proxyctl.config.project import Project
 from proxyctl.errors import ExitCode, InstanceError, RefusedError
 from proxyctl.fleet.failed import Failed, worst
 from proxyctl.fleet.targets import Target, at_all
+from proxyctl.instance.client import AdminClient
 from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.router import routing_likeness
 from proxyctl.stats.model import SWITCH
@@ -60,11 +61,13 @@ def suggest_for_fleet(
     *,
     only: Collection[SuggestionKind] = (),
     limit: int = 5,
+    digests_of: Callable[[AdminClient], HeldDigests] = hold_digests,
     workers: int,
     done: Callable[[int], None] = lambda _count: None,
 ) -> SuggestionsOfFleet:
     """Return the suggestions. Sends only SELECTs.
 
+    `digests_of`: returns the digests of an instance, by default those that it holds.
     The rules are those at RUNTIME, which all instances must share. Raises: RefusedError when their
     versions, rules or digest variables differ; InstanceError when none can be read; as `suggest`.
     """
@@ -72,7 +75,7 @@ def suggest_for_fleet(
     def work(target: Target) -> _ReadInstance:
         with target.connect() as client:
             configuration, project = rules_of_instance(client, target.files)
-            held = hold_digests(client)
+            held = digests_of(client)
         return _ReadInstance(held, configuration, project, routing_likeness(configuration))
 
     read, failed = at_all(targets, work, workers=workers, done=done)

@@ -28,7 +28,7 @@ from proxyctl.stats.top.model import CountedInstance, TopOptions
 from proxyctl.stats.top.rank import GroupSums
 from proxyctl.stats.top.read import grouped
 
-_DIGITS = 3
+DIGITS = 3
 """The digits of a digest that groups are sent together by: digests are spread evenly, so a million
 groups make 4,096 parts of 244."""
 
@@ -89,7 +89,7 @@ def groups_statement(options: TopOptions, version: Version) -> str:
     names = [digest_column(version) if name is Group.DIGEST else str(name) for name in columns]
     digits, text = "''", "NULL"
     if Group.DIGEST in columns:
-        digits = f"substr({digest_column(version)},3,{_DIGITS})"
+        digits = f"substr({digest_column(version)},3,{DIGITS})"
         text = f"(SELECT digest_text FROM {DIGESTS} AS one WHERE one.rowid = a_row)"
     cells = ",".join([*names, text, *GroupSums._fields[2:-1]])
     return (
