@@ -29,7 +29,7 @@ from proxyctl.routing.explain import ExplainedQuery
 from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.result import Route
 from proxyctl.rows.row import Layer
-from proxyctl.stats.top.model import Top, TopOptions, TopRow
+from proxyctl.stats.top.model import GroupSums, Top, TopOptions, TopRow
 
 PAGE = Path(__file__).parent / "reference" / "python.md"
 
@@ -63,6 +63,7 @@ TYPES: dict[type, str] = {
     TopOptions: "",
     Top: "",
     TopRow: "",
+    GroupSums: "",
 }
 """The types of the page, each with its attributes there; '' for all."""
 

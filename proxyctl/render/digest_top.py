@@ -6,7 +6,7 @@ The other formats have one line or object per digest; CSV and JSON have the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from proxyctl.errors import counted
@@ -27,7 +27,7 @@ from proxyctl.render.table import TableColumn, aligned, csv_text, inline, markdo
 from proxyctl.stats.events.top import PERCENTS, EventRow, TopOfEvents
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.fleet import TopOfFleet
-from proxyctl.stats.top.model import CountedInstance, Ranking, Top, TopRow
+from proxyctl.stats.top.model import FIGURES, CountedInstance, Ranking, Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
 
 _INDENT = 4
@@ -43,16 +43,17 @@ _COLUMNS: tuple[TableColumn[Ranked], ...] = (
     TableColumn("#", lambda one: str(one[0])),
     TableColumn("share", lambda one: share_text(one[1].share)),
     TableColumn("cum.", lambda one: share_text(one[1].cumulative_share)),
-    TableColumn("total", lambda one: time_text(one[1].sum_time)),
-    TableColumn("queries", lambda one: f"{one[1].count_star:,}"),
-    TableColumn("avg", lambda one: time_text(one[1].avg_time)),
-    TableColumn("max", lambda one: time_text(one[1].max_time)),
-    TableColumn("rows/q", lambda one: number_text(one[1].rows_per_query)),
-    TableColumn(
-        "time/row",
-        lambda one: "-" if one[1].time_per_row is None else time_text(one[1].time_per_row),
-    ),
+    TableColumn("total", lambda one: time_text(one[1].sums.sum_time)),
+    TableColumn("queries", lambda one: f"{one[1].sums.count_star:,}"),
+    TableColumn("avg", lambda one: time_text(one[1].sums.avg_time)),
+    TableColumn("max", lambda one: time_text(one[1].sums.max_time)),
+    TableColumn("rows/q", lambda one: number_text(one[1].sums.rows_per_query)),
+    TableColumn("time/row", lambda one: _time_per_row_text(one[1].sums.time_per_row)),
 )
+
+
+def _time_per_row_text(time: float | None) -> str:
+    return "-" if time is None else time_text(time)
 
 
 _EVENT_COLUMNS: tuple[TableColumn[Ranked], ...] = (
@@ -101,10 +102,10 @@ def digest_top_text(
     for row, line in zip(top.rows, figures, strict=True):
         label = "  ".join(_labels(row, top))
         lines += _figures_and_label(line, label, width)
-        if row.digest_text is not None:
+        if row.sums.digest_text is not None:
             limit = None if has_whole_texts else width - _INDENT
             mark = "~ " if isinstance(row, EventRow) and not row.is_text_proven else ""
-            lines.append(" " * _INDENT + mark + shown(row.digest_text, limit=limit))
+            lines.append(" " * _INDENT + mark + shown(row.sums.digest_text, limit=limit))
         if row.is_cut:
             lines.append(" " * _INDENT + "(cut by mysql-query_digests_max_digest_length)")
         if isinstance(row, EventRow):
@@ -143,14 +144,14 @@ def _columns(top: Ranking) -> Iterator[TableColumn[Ranked]]:
     else:
         yield from _COLUMNS
     if top.instances and Group.INSTANCE not in top.options.groups:
-        yield TableColumn("instances", lambda one: str(len(one[1].instances)))
+        yield TableColumn("instances", lambda one: str(len(one[1].sums.instances)))
 
 
 def _labels(row: TopRow, top: Ranking) -> Iterator[str]:
     """Yield the group, and the instances that counted it unless all did."""
     yield from group_texts(row.group, top.hostgroup_names)
-    if len(row.instances) < len(top.instances) and Group.INSTANCE not in row.group:
-        yield f"on {listed_names(row.instances)}"
+    if len(row.sums.instances) < len(top.instances) and Group.INSTANCE not in row.group:
+        yield f"on {listed_names(row.sums.instances)}"
 
 
 def _summary(top: Ranking) -> str:
@@ -216,7 +217,7 @@ def digest_top_markdown(top: Ranking, heading: str) -> str:
 
 
 def _ticket_text(ranked: Ranked) -> str:
-    return shown(ranked[1].digest_text or "", limit=_LONGEST_IN_TICKET)
+    return shown(ranked[1].sums.digest_text or "", limit=_LONGEST_IN_TICKET)
 
 
 _FIGURES = (
@@ -296,17 +297,18 @@ SELECTED: Shape[Load] = LOAD.extended("selected load", "groups")
 _ROW_KEYS = f"{' '.join(Group)} digest_text is_cut {_FIGURES}"
 _ROW: dict[str, Callable[[TopRow], object]] = {
     **{group.value: _group_of(group) for group in Group},
-    "digest_text": lambda one: ABSENT if one.digest_text is None else one.digest_text,
-    "is_cut": lambda one: ABSENT if one.digest_text is None else one.is_cut,
-    "avg_time": lambda one: round(one.avg_time, 3),
+    **{name: attrgetter(f"sums.{name}") for name in FIGURES},
+    "digest_text": lambda one: ABSENT if one.sums.digest_text is None else one.sums.digest_text,
+    "is_cut": lambda one: ABSENT if one.sums.digest_text is None else one.is_cut,
+    "avg_time": lambda one: round(one.sums.avg_time, 3),
     "share": lambda one: round(one.share, 6),
     "cumulative_share": lambda one: round(one.cumulative_share, 6),
-    "time_per_row": lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
+    "time_per_row": lambda one: one.sums.time_per_row and round(one.sums.time_per_row, 3),
 }
 ROW: Shape[TopRow] = Shape(
     "group of digests",
     f"{_ROW_KEYS} instances rules",
-    instances=lambda one: list(one.instances) or ABSENT,
+    instances=lambda one: list(one.sums.instances) or ABSENT,
     rules=lambda one: ABSENT if one.outcomes is None else OUTCOME.each(one.outcomes),
     **_ROW,
 )
@@ -317,7 +319,7 @@ EVENT_ROW: Shape[EventRow] = Shape(
     p95=lambda one: round(one.percentiles[95], 3),
     p99=lambda one: round(one.percentiles[99], 3),
     errors=lambda one: {str(errno): count for errno, count in one.errors.items()},
-    is_text_proven=lambda one: ABSENT if one.digest_text is None else one.is_text_proven,
+    is_text_proven=lambda one: ABSENT if one.sums.digest_text is None else one.is_text_proven,
     example=lambda one: ABSENT if one.example is None else one.example,
     **_ROW,
 )

@@ -58,12 +58,20 @@ _ROW_METRICS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
     (
         "queries_total",
         "Queries of this group.",
-        lambda row: row.count_star,
+        lambda row: row.sums.count_star,
     ),
-    ("query_time_seconds_total", "Time of these queries.", lambda row: row.sum_time / 1e6),
-    ("query_time_max_seconds", "The longest of these queries.", lambda row: row.max_time / 1e6),
-    ("rows_sent_total", "Rows that these queries sent.", lambda row: row.sum_rows_sent),
-    ("rows_affected_total", "Rows that these queries affected.", lambda row: row.sum_rows_affected),
+    ("query_time_seconds_total", "Time of these queries.", lambda row: row.sums.sum_time / 1e6),
+    (
+        "query_time_max_seconds",
+        "The longest of these queries.",
+        lambda row: row.sums.max_time / 1e6,
+    ),
+    ("rows_sent_total", "Rows that these queries sent.", lambda row: row.sums.sum_rows_sent),
+    (
+        "rows_affected_total",
+        "Rows that these queries affected.",
+        lambda row: row.sums.sum_rows_affected,
+    ),
 )
 
 
@@ -143,9 +151,9 @@ def _event_metrics(rows: Sequence[tuple[Mapping[str, str], TopRow]]) -> Iterator
 def _texts(top: Ranking, base: Mapping[str, str]) -> list[Sample]:
     """Return one sample per digest; a digest may be in several rows, with different groups."""
     texts = {
-        row.group[Group.DIGEST]: row.digest_text[:LONGEST_TEXT]
+        row.group[Group.DIGEST]: row.sums.digest_text[:LONGEST_TEXT]
         for row in top.rows
-        if row.digest_text is not None
+        if row.sums.digest_text is not None
     }
     return [
         ({**base, "digest": str(digest), "digest_text": text}, 1) for digest, text in texts.items()

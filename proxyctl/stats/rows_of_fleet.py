@@ -10,8 +10,7 @@ from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.model import TABLE_GROUPS, DigestRows, DigestTable, SeenDigest
 from proxyctl.stats.top.groups import GroupPart, added, streamed_groups
-from proxyctl.stats.top.model import CountedInstance, TopOptions
-from proxyctl.stats.top.rank import GroupSums
+from proxyctl.stats.top.model import CountedInstance, GroupSums, TopOptions
 
 _EVERY_ROW = TopOptions(groups=TABLE_GROUPS)
 

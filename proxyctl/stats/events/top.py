@@ -16,8 +16,8 @@ from proxyctl.stats.events.event import NO_DIGEST, EventTally, QueryEvent
 from proxyctl.stats.events.group import EventGroup, refuse_more_groups, seconds
 from proxyctl.stats.events.histogram import percentiles
 from proxyctl.stats.model import TABLE_GROUPS, Group, Load
-from proxyctl.stats.top.model import Ranking, TopOptions, TopRow
-from proxyctl.stats.top.rank import GroupSums, ranked
+from proxyctl.stats.top.model import GroupSums, Ranking, TopOptions, TopRow
+from proxyctl.stats.top.rank import ranked
 
 PERCENTS = (50, 95, 99)
 
@@ -43,7 +43,7 @@ class EventRow(TopRow):
     @property
     def failed(self) -> int | None:
         """The number of failed queries; None if nobody knows of any."""
-        return None if self.without_errno == self.count_star else sum(self.errors.values())
+        return None if self.without_errno == self.sums.count_star else sum(self.errors.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,9 @@ class TopOfEvents(Ranking):
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         notes = [*self.events.notes()]
-        unproven = sum(row.digest_text is not None and not row.is_text_proven for row in self.rows)
+        unproven = sum(
+            row.sums.digest_text is not None and not row.is_text_proven for row in self.rows
+        )
         if unproven:
             notes.append(
                 f"{counted(unproven, 'digest text')} without the logged digest, marked with ~:"
@@ -120,10 +122,7 @@ def top_of_events(
         total=Load(tally.executed, tally.executed, total_time),
         longest=texts.longest,
     )
-    keys = [tuple(row.group.values()) for row in ranking.rows]
-    rows = [
-        _row(row, groups[key], text_of(key)) for row, key in zip(ranking.rows, keys, strict=True)
-    ]
+    rows = [_row(row, groups[row.sums.key], text_of(row.sums.key)) for row in ranking.rows]
     return TopOfEvents(
         **{**vars(ranking), "rows": tuple(rows)},
         events=tally,

@@ -13,8 +13,8 @@ from proxyctl.stats.store.window import (
     WindowReader,
     opened_window,
 )
-from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, counting_notes
-from proxyctl.stats.top.rank import GroupSums, ranked
+from proxyctl.stats.top.model import CountedInstance, GroupSums, Ranking, TopOptions, counting_notes
+from proxyctl.stats.top.rank import ranked
 from proxyctl.stats.top.read import like_pattern
 
 COLUMNS = {group: f"series.{group}" for group in Group} | {Group.INSTANCE: "instance.name"}

@@ -24,8 +24,7 @@ from proxyctl.stats.read import (
     json_list,
     read_digest_variables,
 )
-from proxyctl.stats.top.model import CountedInstance, TopOptions
-from proxyctl.stats.top.rank import GroupSums
+from proxyctl.stats.top.model import FIGURES, CountedInstance, GroupSums, TopOptions
 from proxyctl.stats.top.read import grouped
 
 DIGITS = 3
@@ -91,7 +90,7 @@ def groups_statement(options: TopOptions, version: Version) -> str:
     if Group.DIGEST in columns:
         digits = f"substr({digest_column(version)},3,{DIGITS})"
         text = f"(SELECT digest_text FROM {DIGESTS} AS one WHERE one.rowid = a_row)"
-    cells = ",".join([*names, text, *GroupSums._fields[2:-1]])
+    cells = ",".join([*names, text, *FIGURES])
     return (
         f"WITH grouped AS ({grouped(own)})"
         " SELECT '' AS digits, json_array(strftime('%s','now'), min(first_seen), count(*),"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.stats.model import (
     NOT_COUNTING,
@@ -65,27 +65,24 @@ RULE_GROUPS = (Group.DIGEST, Group.SCHEMANAME, Group.USERNAME)
 """The columns that decide which rule matches a query."""
 
 
-@dataclass(frozen=True)
-class TopRow:
-    """A group of rows of stats_mysql_query_digest, with the column names of that table.
+class GroupSums(NamedTuple):
+    """The sums of a group of rows of stats_mysql_query_digest, with the column names of that table.
 
-    Units: times in microseconds.
+    Units: times in microseconds, moments in unix seconds.
     """
 
-    group: Mapping[Group, str | int]
-    """The value of each grouping column; '' and -1 as in the table."""
+    key: tuple[str | int, ...]
+    """The values of the grouping columns, in their order; '' and -1 as in the table."""
     digest_text: str | None
     """The text of the digest; None unless `digest` is a grouping column."""
-    is_cut: bool
-    """Whether ProxySQL cut the text."""
     entries: int
     """The number of rows in the group."""
     count_star: int
     """The number of queries."""
     first_seen: int
-    """When the first query ended. Units: unix seconds."""
+    """When the first query ended."""
     last_seen: int
-    """When the last query ended. Units: unix seconds."""
+    """When the last query ended."""
     sum_time: int
     """The time of all queries."""
     min_time: int
@@ -96,15 +93,8 @@ class TopRow:
     """The rows that the queries changed."""
     sum_rows_sent: int
     """The rows that the queries returned."""
-    share: float
-    """The part of the whole query time, from 0 to 1."""
-    cumulative_share: float
-    """The part of this row and all rows above it."""
     instances: tuple[str, ...] = ()
     """The instances that counted the group, in the order of the files; empty for one instance."""
-    outcomes: tuple[QueryTreatment, ...] | None = None
-    """What the rules in force do with the group: None if not requested, several if the digest does
-    not decide, empty if unknown."""
 
     @property
     def avg_time(self) -> float:
@@ -121,6 +111,29 @@ class TopRow:
     def rows_per_query(self) -> float:
         """Rows sent or affected per query."""
         return (self.sum_rows_sent + self.sum_rows_affected) / max(self.count_star, 1)
+
+
+FIGURES = GroupSums._fields[2:-1]
+"""The figures of `GroupSums`, in order: from `entries` to `sum_rows_sent`."""
+
+
+@dataclass(frozen=True)
+class TopRow:
+    """A group in a list."""
+
+    group: Mapping[Group, str | int]
+    """The value of each grouping column; '' and -1 as in the table."""
+    sums: GroupSums
+    """What was counted of the group."""
+    is_cut: bool
+    """Whether ProxySQL cut the text."""
+    share: float
+    """The part of the whole query time, from 0 to 1."""
+    cumulative_share: float
+    """The part of this row and all rows above it."""
+    outcomes: tuple[QueryTreatment, ...] | None = None
+    """What the rules in force do with the group: None if not requested, several if the digest does
+    not decide, empty if unknown."""
 
 
 @dataclass(frozen=True)

@@ -3,62 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import accumulate
-from typing import NamedTuple
 
 from proxyctl.stats.model import Group, Load
-from proxyctl.stats.top.model import Ranking, Sort, TopOptions, TopRow
-
-
-class GroupSums(NamedTuple):
-    """The sums of a group, with the column names of stats_mysql_query_digest.
-
-    Units: times in microseconds, moments in unix seconds.
-    """
-
-    key: tuple[str | int, ...]
-    """The values of the grouping columns, in their order."""
-    digest_text: str | None
-    """The text of the digest; None unless `digest` is a grouping column."""
-    entries: int
-    """The number of rows in the group."""
-    count_star: int
-    """The number of queries."""
-    first_seen: int
-    """When the first query ended."""
-    last_seen: int
-    """When the last query ended."""
-    sum_time: int
-    """The time of all queries."""
-    min_time: int
-    """The smallest time that is not 0."""
-    max_time: int
-    """The longest time."""
-    sum_rows_affected: int
-    """The rows that the queries changed."""
-    sum_rows_sent: int
-    """The rows that the queries returned."""
-    instances: tuple[str, ...] = ()
-    """The instances that counted the group; empty for one instance."""
-
+from proxyctl.stats.top.model import GroupSums, Ranking, Sort, TopOptions, TopRow
 
 _MEASURES: dict[Sort, Callable[[GroupSums], float]] = {
     Sort.TIME: lambda one: one.sum_time,
-    Sort.AVG: lambda one: one.sum_time / one.count_star if one.count_star else 0.0,
+    Sort.AVG: lambda one: one.avg_time,
     Sort.MAX: lambda one: one.max_time,
     Sort.COUNT: lambda one: one.count_star,
     Sort.ROWS_SENT: lambda one: one.sum_rows_sent,
     Sort.ROWS_AFFECTED: lambda one: one.sum_rows_affected,
-    Sort.TIME_PER_ROW: lambda one: _time_per_row(one),
+    # Groups without rows come last.
+    Sort.TIME_PER_ROW: lambda one: -math.inf if one.time_per_row is None else one.time_per_row,
 }
-
-
-def _time_per_row(one: GroupSums) -> float:
-    """Return the time per row; groups without rows come last."""
-    rows = one.sum_rows_sent + one.sum_rows_affected
-    return one.sum_time / rows if rows else -math.inf
 
 
 def ranked(
@@ -88,33 +49,32 @@ def ranked(
     best = nsmallest(
         options.limit, passing(), key=lambda one: (-measure(one), -one.sum_time, one.key)
     )
-    sums = accumulate(one.sum_time for one in best)
     return Ranking(
         options=options,
-        rows=tuple(
-            _row(one, options.groups, longest, total.sum_time, cumulative)
-            for one, cumulative in zip(best, sums, strict=True)
-        ),
+        rows=top_rows(best, options.groups, total_time=total.sum_time, longest=longest),
         total=total,
         selected=selected,
         groups=count,
     )
 
 
-def _row(
-    one: GroupSums, groups: tuple[Group, ...], longest: int, total: int, cumulative: int
-) -> TopRow:
-    figures = one._asdict()
-    del figures["key"]
-    return TopRow(
-        group=dict(zip(groups, one.key, strict=True)),
-        is_cut=is_cut(one.digest_text, longest),
-        share=one.sum_time / total if total else 0.0,
-        cumulative_share=cumulative / total if total else 0.0,
-        **figures,
+def top_rows(
+    best: Sequence[GroupSums], groups: Sequence[Group], *, total_time: int, longest: int
+) -> tuple[TopRow, ...]:
+    """Return the rows of a list. `total_time`: of all digests. `longest`: as for `ranked`."""
+    whole = total_time or math.inf  # without time, no group has a share
+    return tuple(
+        TopRow(
+            group=dict(zip(groups, one.key, strict=True)),
+            sums=one,
+            is_cut=_is_cut(one.digest_text, longest),
+            share=one.sum_time / whole,
+            cumulative_share=cumulative / whole,
+        )
+        for one, cumulative in zip(best, accumulate(one.sum_time for one in best), strict=True)
     )
 
 
-def is_cut(text: str | None, longest: int) -> bool:
+def _is_cut(text: str | None, longest: int) -> bool:
     """Return whether ProxySQL cut a text, which it does at `longest` bytes; 0 is unknown."""
     return bool(text and longest and len(text.encode("utf-8", "surrogateescape")) >= longest)

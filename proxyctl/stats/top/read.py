@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 from proxyctl.errors import InstanceError
@@ -21,22 +20,10 @@ from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.rows.row import Layer
 from proxyctl.stats.model import TABLE_GROUPS, Group, Load, SeenDigest
 from proxyctl.stats.read import DIGESTS, as_usual, incomplete, read_digest_variables, spellings
-from proxyctl.stats.top.model import Sort, Top, TopOptions, TopRow
-from proxyctl.stats.top.rank import is_cut
+from proxyctl.stats.top.model import FIGURES, GroupSums, Sort, Top, TopOptions, TopRow
+from proxyctl.stats.top.rank import top_rows
 
 _GROUP, _TOTAL = "0", "1"
-
-_SUMS = (
-    "entries",
-    "count_star",
-    "first_seen",
-    "last_seen",
-    "sum_time",
-    "min_time",
-    "max_time",
-    "sum_rows_affected",
-    "sum_rows_sent",
-)
 
 _SORT_KEYS = {
     Sort.TIME: "sum_time",
@@ -64,16 +51,17 @@ def read_top(client: AdminClient, options: TopOptions) -> Top:
         raise incomplete(client)
     total = Load(_int(end, "hostgroup"), _int(end, "min_time"), _int(end, "max_time"))
     longest = client.number(variables.get("mysql-query_digests_max_digest_length"))
-    sums = accumulate(_int(record, "sum_time") for record in records)
     return Top(
         name=client.name,
         address=client.address,
         version=client.version_text,
         taken_at=_int(end, "last_seen"),
         options=options,
-        rows=tuple(
-            _row(record, options.groups, longest, total.sum_time, cumulative)
-            for record, cumulative in zip(records, sums, strict=True)
+        rows=top_rows(
+            [_sums(record, options.groups) for record in records],
+            options.groups,
+            total_time=total.sum_time,
+            longest=longest,
         ),
         total=total,
         selected=Load(_int(end, "entries"), _int(end, "count_star"), _int(end, "sum_time")),
@@ -102,12 +90,12 @@ def with_rules(client: AdminClient, top: Top) -> Top:
 def _seen(row: TopRow) -> SeenDigest:
     """Return the group as a row of the table; unknown columns are 0 or ''."""
     cells: dict[str, Any] = dict.fromkeys(SeenDigest._fields, 0)
-    cells |= {"client_address": "", "digest_text": row.digest_text}
+    cells |= {"client_address": "", "digest_text": row.sums.digest_text}
     cells |= {group.value: value for group, value in row.group.items()}
     return SeenDigest(**cells)
 
 
-_COLUMNS = ("kind", "sort_key", *[group.value for group in TABLE_GROUPS], "digest_text", *_SUMS)
+_COLUMNS = ("kind", "sort_key", *[group.value for group in TABLE_GROUPS], "digest_text", *FIGURES)
 
 
 def top_statement(options: TopOptions) -> str:
@@ -136,7 +124,7 @@ def top_statement(options: TopOptions) -> str:
         f" top AS (SELECT *, {_SORT_KEYS[options.sort]} AS sort_key FROM grouped"
         f" ORDER BY {order} LIMIT {options.limit})"
         f" SELECT * FROM (SELECT {_GROUP} AS kind, sort_key, {', '.join(columns)}, {text},"
-        f" {', '.join(_SUMS)} FROM top ORDER BY {order})"
+        f" {', '.join(FIGURES)} FROM top ORDER BY {order})"
         f" UNION ALL SELECT {_TOTAL}, NULL, NULL, whole.entries, NULL, NULL, NULL, NULL,"
         " selected.entries, selected.count_star, selected.groups, strftime('%s','now'),"
         " selected.sum_time, whole.count_star, whole.sum_time, NULL, NULL"
@@ -221,21 +209,13 @@ def hidden_literal(text: str) -> str:
     return f"CAST(x'{text.encode('utf-8', 'surrogateescape').hex()}' AS TEXT)"
 
 
-def _row(
-    record: Record, groups: Sequence[Group], longest: int, total: int, cumulative: int
-) -> TopRow:
-    text = record["digest_text"]
-    return TopRow(
-        group={
-            group: _int(record, group) if group is Group.HOSTGROUP else _text(record, group)
-            for group in groups
-        },
-        digest_text=text,
-        is_cut=is_cut(text, longest),
-        **{name: _int(record, name) for name in _SUMS},  # type: ignore[arg-type]
-        share=_int(record, "sum_time") / total if total else 0.0,
-        cumulative_share=cumulative / total if total else 0.0,
+def _sums(record: Record, groups: Sequence[Group]) -> GroupSums:
+    key = tuple(
+        _int(record, group) if group is Group.HOSTGROUP else _text(record, group)
+        for group in groups
     )
+    figures = [_int(record, name) for name in FIGURES]
+    return GroupSums._make((key, record["digest_text"], *figures, ()))
 
 
 def _text(record: Record, name: str) -> str:
