@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -26,10 +26,14 @@ from proxyctl.stats.top.model import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.render.encode import Shape
     from proxyctl.stats.model import DigestTable
     from proxyctl.stats.store.window import StoreWindow
     from proxyctl.stats.suggest.files import SuggestInput
     from proxyctl.stats.top.model import Ranking
+
+    Listing = tuple[Ranking, str, Shape[Any]]
+    """A list of digests, its heading, and the shape of its JSON."""
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -112,10 +116,6 @@ def top(
     With --all: added up over all instances. With --store: of a time in the past.
     With --events: with percentiles and errors.
     """
-    from proxyctl import api
-    from proxyctl.render.digest_top import TOP
-    from proxyctl.render.style import instance_text
-
     window = history.window(selection)
     is_of_many = fleet.is_for_all() or window is not None
     options = _options(filters, sort, group, limit, is_of_many=is_of_many)
@@ -124,77 +124,49 @@ def top(
         {"--rule": rule, "--literals": literals, "--format prometheus": format == "prometheus"},
     )
     if log.are_asked:
-        return _top_of_events(
-            selection, log, options, format, keeps_examples=literals, has_whole_texts=full_text
-        )
-    if window is not None:
-        return _top_of_store(selection, window, options, format, has_whole_texts=full_text)
-    if fleet.is_for_all():
-        return _top_of_fleet(selection, fleet, options, format, has_whole_texts=full_text)
-    if rule:
-        options = replace(options, groups=_rule_groups(group))
-    ranking = api.digests(selection.instance(), options, has_rules=rule)
-    _emit(
-        ranking,
-        instance_text(ranking),
-        format,
-        json=lambda: TOP.document(ranking),
-        has_whole_texts=full_text,
-    )
-    return ExitCode.DONE
+        listing = _top_of_events(selection, log, options, keeps_examples=literals)
+    elif window is not None:
+        listing = _top_of_store(selection, window, options)
+    elif fleet.is_for_all():
+        listing = _top_of_fleet(selection, fleet, options)
+    else:
+        if rule:
+            options = replace(options, groups=_rule_groups(group))
+        listing = _top_of_one(selection, options, has_rules=rule)
+    return _shown(*listing, format, has_whole_texts=full_text)
 
 
-def _top_of_store(
-    selection: SelectionOptions,
-    window: StoreWindow,
-    options: TopOptions,
-    format: TopFormat,
-    *,
-    has_whole_texts: bool,
-) -> int:
-    """List the digests of a time in a store."""
+def _top_of_one(selection: SelectionOptions, options: TopOptions, *, has_rules: bool) -> Listing:
+    """Return the digests of an instance."""
+    from proxyctl import api
+    from proxyctl.render.digest_top import TOP
+    from proxyctl.render.style import instance_text
+
+    ranking = api.digests(selection.instance(), options, has_rules=has_rules)
+    return ranking, instance_text(ranking), TOP
+
+
+def _top_of_store(selection: SelectionOptions, window: StoreWindow, options: TopOptions) -> Listing:
+    """Return the digests of a time in a store."""
     from proxyctl.render.digest_store import TOP_OF_STORE, store_text
     from proxyctl.stats.store.top import read_top_of_store
 
     ranking = read_top_of_store(window, options)
     ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
-    _emit(
-        ranking,
-        store_text(ranking),
-        format,
-        json=lambda: TOP_OF_STORE.document(ranking),
-        has_whole_texts=has_whole_texts,
-    )
-    return ExitCode.DONE
+    return ranking, store_text(ranking), TOP_OF_STORE
 
 
-def _top_of_fleet(
-    selection: SelectionOptions,
-    fleet: FleetOptions,
-    options: TopOptions,
-    format: TopFormat,
-    *,
-    has_whole_texts: bool,
-) -> int:
-    """List the digests of all instances; name those that cannot be read."""
+def _top_of_fleet(selection: SelectionOptions, fleet: FleetOptions, options: TopOptions) -> Listing:
+    """Return the digests of all instances that can be read."""
     from proxyctl.render.digest_top import TOP_OF_FLEET
-    from proxyctl.render.fleet import failures, instances_text
+    from proxyctl.render.fleet import instances_text
     from proxyctl.stats.top.fleet import read_top_of_fleet
 
     targets = selection.targets(fleet)
     with progress("reading digests", len(targets)) as advance:
         ranking = read_top_of_fleet(targets, options, workers=fleet.parallel, done=advance)
     ranking = replace(ranking, hostgroup_names=targets[0].files.hostgroup_names())
-    if ranking.instances or format != "text":
-        _emit(
-            ranking,
-            instances_text([one.name for one in ranking.instances]),
-            format,
-            json=lambda: TOP_OF_FLEET.document(ranking),
-            has_whole_texts=has_whole_texts,
-        )
-    say(*failures(ranking.failed, style(sys.stderr)))
-    return ranking.exit_code
+    return ranking, instances_text([one.name for one in ranking.instances]), TOP_OF_FLEET
 
 
 def _refuse_misplaced(sources: Mapping[str, bool], options: Mapping[str, bool]) -> None:
@@ -243,12 +215,10 @@ def _top_of_events(
     selection: SelectionOptions,
     log: EventOptions,
     options: TopOptions,
-    format: TopFormat,
     *,
     keeps_examples: bool,
-    has_whole_texts: bool,
-) -> int:
-    """List the digests of an event log, by the digest variables of the instance if one is named.
+) -> Listing:
+    """Return the digests of an event log, by the digest variables of the instance if one is named.
 
     Raises: UsageError, ProxyctlError, InstanceError.
     """
@@ -272,41 +242,37 @@ def _top_of_events(
             keeps_examples=keeps_examples,
         )
     ranking = replace(ranking, hostgroup_names=selection.hostgroup_names())
-    _emit(
-        ranking,
-        log.names(),
-        format,
-        json=lambda: TOP_OF_EVENTS.document(ranking),
-        has_whole_texts=has_whole_texts,
-    )
-    return ExitCode.DONE
+    return ranking, log.names(), TOP_OF_EVENTS
 
 
-def _emit(
-    ranking: Ranking,
-    heading: str,
-    format: TopFormat,
-    *,
-    json: Callable[[], str],
-    has_whole_texts: bool,
-) -> None:
-    """Write a list in its format, with its notes on stderr if the format has no place for them."""
+def _shown(
+    ranking: Ranking, heading: str, shape: Shape[Any], format: TopFormat, *, has_whole_texts: bool
+) -> int:
+    """Write a list in its format, with its notes on stderr if the format has no place for them.
+
+    Instances that cannot be read are named.
+    """
+    from proxyctl.fleet.failed import worst
     from proxyctl.render.digest_top import digest_top_csv, digest_top_markdown, digest_top_text
+    from proxyctl.render.fleet import failures
     from proxyctl.render.prometheus import digest_top_prometheus
 
     if format not in ("text", "markdown"):
         for note in ranking.notes():
             say(f"note: {note}")
-    emit(
-        format,
-        text=lambda: digest_top_text(
-            ranking, heading, style(), width=columns(), has_whole_texts=has_whole_texts
-        ),
-        json=json,
-        csv=lambda: digest_top_csv(ranking),
-        markdown=lambda: digest_top_markdown(ranking, heading),
-        prometheus=lambda: digest_top_prometheus(ranking),
-    )
+    if ranking.instances or not ranking.failed or format != "text":
+        emit(
+            format,
+            text=lambda: digest_top_text(
+                ranking, heading, style(), width=columns(), has_whole_texts=has_whole_texts
+            ),
+            json=lambda: shape.document(ranking),
+            csv=lambda: digest_top_csv(ranking),
+            markdown=lambda: digest_top_markdown(ranking, heading),
+            prometheus=lambda: digest_top_prometheus(ranking),
+        )
+    say(*failures(ranking.failed, style(sys.stderr)))
+    return worst([failure.error.exit_code for failure in ranking.failed])
 
 
 def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:

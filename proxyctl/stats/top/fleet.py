@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from proxyctl.errors import ExitCode, ProxyctlError
-from proxyctl.fleet.failed import Failed, worst
+from proxyctl.errors import ProxyctlError
+from proxyctl.fleet.failed import Failed
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.model import Load
@@ -22,9 +22,6 @@ _CUTS = "mysql-query_digests_max_digest_length"
 class TopOfFleet(Ranking):
     """The list of many instances."""
 
-    failed: Sequence[Failed] = ()
-    """The instances that could not be read."""
-
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         notes = (
@@ -33,11 +30,6 @@ class TopOfFleet(Ranking):
             for note in counting_notes(one.variables, self.options, one.total)
         )
         return [*with_names(notes), *apart_notes(self.instances)]
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The worst code of the instances that could not be read."""
-        return worst([failure.error.exit_code for failure in self.failed])
 
 
 # Reading them ------------------------------------------------------------------------------------
@@ -75,7 +67,7 @@ def read_top_of_fleet(
         by_address = {failure.address: failure for failure in [*unread, *lost.values()]}
         places = [target.login.address for target in targets]
         failed = [by_address[place] for place in places if place in by_address]
-        return TopOfFleet(**{**vars(ranking), "instances": instances}, failed=failed)
+        return TopOfFleet(**{**vars(ranking), "instances": instances, "failed": failed})
 
 
 def _total(instances: Sequence[CountedInstance]) -> Load:

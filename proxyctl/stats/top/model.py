@@ -17,6 +17,7 @@ from proxyctl.stats.model import (
 )
 
 if TYPE_CHECKING:
+    from proxyctl.fleet.failed import Failed
     from proxyctl.stats.replay.comparison import QueryTreatment
 
 
@@ -172,6 +173,8 @@ class Ranking:
     """The number of groups that pass the filters."""
     instances: Sequence[CountedInstance] = ()
     """The instances whose digests were added up, in the order of the files; empty for one."""
+    failed: Sequence[Failed] = ()
+    """The instances of many that could not be read."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     """The names that the files give to hostgroups, by number."""
 
