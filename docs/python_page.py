@@ -141,7 +141,11 @@ def _types() -> Iterator[str]:
         yield ""
         yield _text(kind)
         yield ""
-        found = {re.split(r"[`(]", row[0])[1]: row for row in _attributes(kind)}
+        inherited = (
+            one for one in reversed(kind.__mro__) if one.__module__.startswith("proxyctl.")
+        )
+        rows = [row for one in inherited for row in _attributes(one)]
+        found = {re.split(r"[`(]", row[0])[1]: row for row in rows}
         rows = [found[name] for name in listed.split() or found]
         yield from markdown.table(("attribute", "type", "what it is"), rows)
         for name, method in vars(kind).items():
