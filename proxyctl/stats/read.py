@@ -10,7 +10,7 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ from proxyctl.instance.lethal import refuse_stopped
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.rows.row import Layer
-from proxyctl.rows.sql import Statement
+from proxyctl.rows.sql import Statement, literal
 from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
 from proxyctl.stats.rule_hits import RuleHitsSample
 
@@ -265,13 +265,23 @@ def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
 
 
 def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
-    """Return the number of LOADs of the rules, and the time of the last LOAD.
+    """Return the number of LOADs of the rules, and the time of the last LOAD."""
+    loads = read_loads(client, [_RULES])
+    return (None, None) if loads is None else loads[0]
 
-    ProxySQL counts LOADs unless admin-checksum_mysql_query_rules is false; then the version is 0.
+
+def read_loads(client: AdminClient, modules: Collection[str]) -> list[tuple[int, int]] | None:
+    """Return the number of LOADs of modules and the time of each last LOAD, in order of names.
+
+    ProxySQL counts LOADs unless an admin-checksum variable is false: then the version is 0, and
+    this is None. Each start counts as one. `modules`: by their names in runtime_checksums_values.
+    Raises: InstanceError.
     """
+    names = ", ".join(map(literal, modules))
     rows = client.query(
-        f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_RULES}'",
+        "SELECT version, epoch FROM runtime_checksums_values"
+        f" WHERE name IN ({names}) ORDER BY name",
     )
-    version, epoch = rows[0] if rows else (None, None)
-    loads, loaded_at = client.number(version), client.number(epoch)
-    return (loads, loaded_at) if loads else (None, None)
+    loads = [(client.number(version), client.number(epoch)) for version, epoch in rows]
+    is_counted = len(loads) == len(modules) and all(version for version, _ in loads)
+    return loads if is_counted else None
