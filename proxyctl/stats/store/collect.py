@@ -31,6 +31,7 @@ from proxyctl.stats.store.reading import (
     read_changed_digests,
     read_dumps,
 )
+from proxyctl.stats.store.routing import keep_routing, read_changed_routing
 from proxyctl.stats.store.series import SeriesOfInstance
 from proxyctl.stats.units import time_text
 
@@ -91,6 +92,7 @@ def collect(path: Path, client: AdminClient) -> Collected:
     with opened_store(path, is_new_allowed=True) as store:
         last = _last_reading(store, client)
         if last is not None and newest_dump(client) == last.dumped_at:
+            routing = read_changed_routing(store, client)
             changes = read_changed_digests(client, last.taken_at - _MARGIN_S)
             # A dump in between has moved some of the digests.
             if newest_dump(client) == last.dumped_at:
@@ -98,9 +100,13 @@ def collect(path: Path, client: AdminClient) -> Collected:
                     if _last_reading(store, client) != last:
                         return _overtaken(client)
                     if (added := _add_changes(store, last, changes)) is not None:
+                        keep_routing(store, client, routing)
                         return added
         with writing(store):
-            return _collect_whole(store, client)
+            routing = read_changed_routing(store, client)
+            added = _collect_whole(store, client)
+            keep_routing(store, client, routing)
+            return added
 
 
 def _overtaken(client: AdminClient) -> Collected:

@@ -19,7 +19,7 @@ from proxyctl.errors import ProxyctlError, os_reason
 
 APPLICATION_ID = 0x70786473
 """Marks an SQLite file as a store (`pxds`)."""
-FORMAT = 1
+FORMAT = 2
 _WAIT_S = 60.0
 _GROWTH = """
     count_star INTEGER NOT NULL, sum_time INTEGER NOT NULL,
@@ -35,6 +35,10 @@ _TABLES = (
     """CREATE TABLE settings (
     instance INTEGER NOT NULL, since INTEGER NOT NULL, version TEXT NOT NULL,
     variables TEXT NOT NULL, PRIMARY KEY (instance, since)) WITHOUT ROWID""",
+    """CREATE TABLE routing (
+    instance INTEGER NOT NULL, since INTEGER NOT NULL, loads TEXT NOT NULL, configuration TEXT,
+    PRIMARY KEY (instance, since)) WITHOUT ROWID""",
+    "CREATE TABLE configuration (hash TEXT PRIMARY KEY, content BLOB NOT NULL)",
     "CREATE TABLE digest (digest TEXT PRIMARY KEY, digest_text TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE series (
     id INTEGER PRIMARY KEY, instance INTEGER NOT NULL, digest TEXT NOT NULL,
@@ -55,7 +59,8 @@ _TABLES = (
 )
 """`series` is a row of stats_mysql_query_digest of one instance, with its counters at the last
 reading. `instance` has the last reading of the whole table, `settings` what it ran with since when,
-`period` the time that each collection covers, until `at`. Units: as in ProxySQL; `at`, `since`,
+`routing` what it routed by (the hash of a `configuration`; NULL if that is too large), `period` the
+time that each collection covers, until `at`. Units: as in ProxySQL; `at`, `since`,
 `taken_at` and `dumped_at` in unix seconds of the instance's clock."""
 
 _NO_STORE = "name the file that digest collect --store wrote"

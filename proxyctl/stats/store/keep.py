@@ -94,9 +94,14 @@ def forget_before(store: sqlite3.Connection, moment: int) -> None:
         " AND id NOT IN (SELECT series FROM recent)"
     )
     store.execute("DELETE FROM digest WHERE digest NOT IN (SELECT digest FROM series)")
+    for table in ("settings", "routing"):
+        store.execute(
+            f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {table} AS later"
+            f" WHERE later.instance = {table}.instance AND later.since > {table}.since"
+            " AND later.since <= ?)",
+            [moment],
+        )
     store.execute(
-        "DELETE FROM settings WHERE EXISTS (SELECT 1 FROM settings AS later"
-        " WHERE later.instance = settings.instance AND later.since > settings.since"
-        " AND later.since <= ?)",
-        [moment],
+        "DELETE FROM configuration WHERE hash NOT IN"
+        " (SELECT configuration FROM routing WHERE configuration NOT NULL)"
     )

@@ -83,7 +83,7 @@ def age(path: Path, seconds: int) -> None:
     change_store(
         path,
         *(f"UPDATE {table} SET at = at - {seconds}" for table in ("recent", "period")),
-        f"UPDATE settings SET since = since - {seconds}",
+        *(f"UPDATE {table} SET since = since - {seconds}" for table in ("settings", "routing")),
     )
 
 
