@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.errors import counted
 from proxyctl.render.digest_diff import FIGURES, change_text, rate_text
 from proxyctl.render.digest_store import store_heading
 from proxyctl.render.encode import Shape
+from proxyctl.render.explain import SOURCES
 from proxyctl.render.prometheus import LONGEST_TEXT, Metric, exposition
+from proxyctl.render.replay import OUTCOME
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
@@ -19,8 +21,11 @@ from proxyctl.render.style import (
     wrapped,
 )
 from proxyctl.render.table import TableColumn, aligned, inline, markdown_table
+from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.stats.diff import SideLoad
 from proxyctl.stats.model import Load
+from proxyctl.stats.replay.comparison import QueryTreatment
+from proxyctl.stats.store.caught import CaughtQueries
 from proxyctl.stats.store.regressions import (
     ComparedWindow,
     Regression,
@@ -86,6 +91,39 @@ def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
     return f"hostgroup {f'{before} -> {after}' if one.is_moved else after or before}"
 
 
+_MOST_PARTS = 3
+"""How many parts of a digest's queries are shown, those with most queries first."""
+
+
+def _rules(one: Regression) -> str:
+    """Return what caught a digest; then and now if that is not the same."""
+    before, after = (_caught_text(side) for side in (one.caught_before, one.caught_after))
+    return after if before == after else f"{before} -> {after}"
+
+
+def _caught_text(caught: Sequence[CaughtQueries] | None) -> str:
+    """Return what caught the queries: `rule 1; rule 2 or no rule`; `-` if unknown.
+
+    `or` joins what a digest leaves open, a semicolon the queries of different users and instances.
+    """
+    if caught is None:
+        return "-"
+    alternatives = (dict.fromkeys(map(_catcher, one.outcomes)) for one in caught)
+    parts = [*dict.fromkeys(" or ".join(one) or "undecided" for one in alternatives)]
+    if len(parts) > _MOST_PARTS:
+        parts[_MOST_PARTS:] = [counted(len(parts) - _MOST_PARTS, "other")]
+    return "; ".join(parts)
+
+
+def _catcher(outcome: QueryTreatment) -> str:
+    """Return what decided the outcome of a query: `rule 5`, `no rule`, `fast_routing`."""
+    if outcome.source in (HostgroupOrigin.FAST_ROUTING, HostgroupOrigin.HINT):
+        return str(SOURCES[outcome.source])
+    if outcome.rule_id is not None:
+        return f"rule {outcome.rule_id}"
+    return "no rule"
+
+
 def _heading(found: Regressions) -> str:
     return store_heading(found.after.window, [one.name for one in found.instances])
 
@@ -131,12 +169,23 @@ def regressions_text(
     lines.append(style("dim", head))
     for one, line in zip(found.entries, figures, strict=True):
         lines.append(style("dim" if one.kinds == (RegressionKind.VANISHED,) else "delete", line))
-        lines.append(f"{' ' * _INDENT}{one.digest}  {_hostgroups(one, found.hostgroup_names)}")
+        lines += _label_lines(one, found.hostgroup_names, width)
         limit = None if has_whole_texts else width - _INDENT
         lines.append(" " * _INDENT + shown(one.digest_text, limit=limit))
     if found.count > len(found.entries):
         lines.append(f"... and {found.count - len(found.entries):,} more (--limit lists more)")
     return "\n".join(lines) + "\n"
+
+
+def _label_lines(one: Regression, names: Mapping[int, str], width: int) -> list[str]:
+    """Return a digest with its hostgroups and rules, on one line if they fit."""
+    label = f"{' ' * _INDENT}{one.digest}  {_hostgroups(one, names)}"
+    if one.caught_before is None and one.caught_after is None:
+        return [label]
+    rules = f"by {_rules(one)}"
+    if len(label) + 2 + len(rules) <= width:
+        return [f"{label}  {rules}"]
+    return [label, *wrapped(rules, width, first=" " * _INDENT, then=" " * (_INDENT + 3))]
 
 
 def regressions_markdown(found: Regressions) -> str:
@@ -152,6 +201,7 @@ def regressions_markdown(found: Regressions) -> str:
         TableColumn(
             "hostgroups", lambda one: _hostgroups(one, found.hostgroup_names), is_number=False
         ),
+        TableColumn("rules", _rules, is_number=False),
         TableColumn("text", lambda one: shown(one.digest_text, limit=300), is_number=False),
     ]
     table = markdown_table(columns, found.entries)
@@ -206,13 +256,24 @@ SIDE_OF_TIME: Shape[ComparedWindow] = Shape(
 )
 REGRESSION: Shape[Regression] = Shape(
     "regression",
-    "digest digest_text kinds moved share_before share_after before after",
+    "digest digest_text kinds moved share_before share_after before after rules_before rules_after",
     moved=lambda one: one.is_moved,
     share_before=lambda _: None,
     share_after=lambda _: None,
     before=lambda _: None,
     after=lambda _: None,
+    rules_before=lambda one: _caught(one.caught_before),
+    rules_after=lambda one: _caught(one.caught_after),
 )
+CAUGHT: Shape[CaughtQueries] = Shape(
+    "queries that rules catch",
+    "count_star outcomes",
+    outcomes=lambda one: OUTCOME.each(one.outcomes),
+)
+
+
+def _caught(caught: Sequence[CaughtQueries] | None) -> list[dict[str, object]] | None:
+    return None if caught is None else CAUGHT.each(caught)
 
 
 def _regression(found: Regressions, one: Regression) -> dict[str, object]:

@@ -1,9 +1,10 @@
-"""The rules in a store: digest collect notes them when they change, without passwords."""
+"""The rules in a store: collect notes them, regressions says which of them caught a digest."""
 
 from __future__ import annotations
 
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,9 @@ from proxyctl.instance.read import read_configuration
 from proxyctl.routing.router import ROUTING_TABLES, routing_likeness
 from proxyctl.rows.row import Layer
 from proxyctl.stats.store.file import opened_store
-from proxyctl.stats.store.routing import NotedRouting, noted_routing
+from proxyctl.stats.store.routing import MOST_ROWS, NotedRouting, noted_routing
 from tests.support.commands.cli import Outcome, Project, proxyctl
-from tests.support.digests.stored import CountingSandbox, age
+from tests.support.digests.stored import CountingSandbox, age, change_store
 from tests.support.servers.instances import Instance
 
 STORE = Path("digests.db")
@@ -27,6 +28,12 @@ HASH = "*94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29"
 def collect(*arguments: str) -> Outcome:
     found = proxyctl(*arguments, "digest", "collect", "--store", str(STORE))
     assert found.code == 0, found.text
+    return found
+
+
+def regressions(*arguments: str) -> Outcome:
+    found = proxyctl("digest", "regressions", "--store", str(STORE), *arguments)
+    assert found.code == 2, found.text
     return found
 
 
@@ -68,6 +75,58 @@ def run_again(shop: CountingSandbox) -> None:
     collect()
 
 
+def catchers(found: Outcome, query: str) -> tuple[Any, Any]:
+    """Return the rule_ids of each part of a digest's queries, before and after."""
+    [one] = [one for one in found.json["digests"] if one["digest_text"] == query]
+    before, after = (
+        one[side] and [[outcome["rule_id"] for outcome in part["outcomes"]] for part in one[side]]
+        for side in ("rules_before", "rules_after")
+    )
+    return before, after
+
+
+def test_the_rules_that_caught_a_digest_then_and_now(shop: CountingSandbox) -> None:
+    load_rules(shop.instance, "1, '^SELECT', NULL, 10", "0, ' slow ', NULL, 20")
+    run_again(shop)
+    found = regressions("--format", "json")
+    assert "note" not in found.err
+    assert catchers(found, SLOW) == ([[1]], [[0]])
+    assert catchers(found, NEW) == ([[1]], [[1]])
+    assert catchers(found, GONE) == ([[1]], [[1]])
+    [slow] = [one for one in found.json["digests"] if one["digest_text"] == SLOW]
+    [part] = slow["rules_after"]
+    assert (part["count_star"], part["outcomes"][0]["hostgroup"]) == (100, 20)
+    text = regressions().out
+    assert "hostgroup 10  by rule 1 -> rule 0\n" in text
+    assert "hostgroup 10  by rule 1\n" in text
+    assert r"| rule 1 -\> rule 0 |" in regressions("--format", "markdown").out
+
+
+def test_what_a_digest_leaves_open_and_what_users_have_apart(shop: CountingSandbox) -> None:
+    load_rules(shop.instance, "5, NULL, 'slow.*secret', 20", apply=0)
+    row = shop.rows[SLOW]
+    shop.rows["batch"] = row._replace(username="batch", schemaname="cart", count_star=500)
+    shop.rows["cart"] = row._replace(schemaname="cart", count_star=300)
+    run_again(shop)
+    found = regressions("--format", "json")
+    assert catchers(found, SLOW) == ([[1]], [[None, 5], [None, 5], [None, 5]])
+    [slow] = [one for one in found.json["digests"] if one["digest_text"] == SLOW]
+    hostgroups = [[one["hostgroup"] for one in part["outcomes"]] for part in slow["rules_after"]]
+    assert hostgroups == [[30, 20], [40, 40], [10, 20]]  # those with most queries first
+    text = " ".join(regressions().out.split())
+    assert "by rule 1 -> no rule or rule 5; fast_routing " in text
+
+
+def test_a_change_within_a_time_is_noted(shop: CountingSandbox) -> None:
+    run_again(shop)
+    age(STORE, 3600)
+    load_rules(shop.instance, "7, '^SELECT', NULL, 10")
+    run_again(shop)
+    found = regressions("--format", "json")
+    assert ": rules or users changed in this time: those at the end are shown" in found.err
+    assert catchers(found, SLOW) == ([[1]], [[7]])
+
+
 def test_a_load_that_changes_nothing_adds_nothing(shop: CountingSandbox) -> None:
     reads_rules = "runtime_mysql_query_rules"
     assert reads_rules not in collect("--debug").err
@@ -100,6 +159,27 @@ def test_a_store_has_what_routing_reads_and_no_password(shop: CountingSandbox) -
     for text in (*texts, STORE.read_bytes()):
         for secret in (HASH[1:], "a-clear-password", "s3cret"):
             assert secret.encode() not in text
+
+
+def test_too_many_rules_are_not_kept(shop: CountingSandbox) -> None:
+    rows = ",".join(f"('app', 's{number}', 0, 10, '')" for number in range(MOST_ROWS))
+    shop.instance.execute(f"INSERT INTO mysql_query_rules_fast_routing VALUES {rows}")
+    shop.instance.load("MYSQL QUERY RULES")
+    run_again(shop)
+    found = regressions("--format", "json")
+    assert "this time: more than 10,000 rules, routes and users are not kept" in found.err
+    assert catchers(found, SLOW) == ([[1]], None)
+    assert "by rule 1 -> -\n" in regressions().out
+
+
+def test_a_time_before_the_first_rules(shop: CountingSandbox) -> None:
+    change_store(STORE, "DELETE FROM routing")
+    run_again(shop)
+    found = regressions("--format", "json")
+    assert "the store has no rules of the time before" in found.err
+    assert catchers(found, SLOW) == (None, [[1]])
+    change_store(STORE, "DELETE FROM routing")
+    assert "hostgroup 10\n" in regressions().out
 
 
 def test_keep_deletes_rules_of_which_no_time_is_left(shop: CountingSandbox) -> None:

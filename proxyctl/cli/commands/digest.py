@@ -193,7 +193,8 @@ _MISPLACED = (
     ("--store", "--all", "", "leave out --all: all instances in the store are added up"),
     (
         *("--store", "--rule", ""),
-        "rules of that time are not stored; replay --store says where the files send them",
+        "digest regressions shows the rules of two times; replay --store says where the files send"
+        " digests",
     ),
     (
         *("--store", "--format prometheus", ""),

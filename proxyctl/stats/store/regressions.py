@@ -13,8 +13,9 @@ from enum import StrEnum
 
 from proxyctl.stats.diff import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, is_moved, is_slower
 from proxyctl.stats.model import Load
+from proxyctl.stats.store.caught import CaughtQueries, RulesOfWindow, sessions_of
 from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader
-from proxyctl.stats.store.window_pair import opened_pair
+from proxyctl.stats.store.window_pair import WindowPair, opened_pair
 
 _LEAST_ROWS = 1.0
 """The rows per query that a digest must have more, so that 0.1 after 0.01 is no regression."""
@@ -82,6 +83,10 @@ class Regression:
     """The queries before, by hostgroup; -1 is the query cache."""
     hostgroups_after: Mapping[int, int] = field(default_factory=dict)
     """The queries after, by hostgroup; -1 is the query cache."""
+    caught_before: Sequence[CaughtQueries] | None = None
+    """What the rules before did with it, or would have done; None if the store has no rules."""
+    caught_after: Sequence[CaughtQueries] | None = None
+    """What the rules after do with it, or would do; None if the store has no rules."""
 
     @property
     def is_moved(self) -> bool:
@@ -125,6 +130,10 @@ def find_regressions(
         store = pair.after.store
         found = sorted(_found(store, *sides, options), key=lambda one: _place(one, *sides))
         listed = [_with_hostgroups(one, pair.before, pair.after) for one in found[: options.limit]]
+        notes = [*pair.notes()]
+        if listed:
+            listed, notes_on_rules = _with_rules(listed, pair)
+            notes += notes_on_rules
         return Regressions(
             options=options,
             before=sides[0],
@@ -133,7 +142,7 @@ def find_regressions(
             entries=listed,
             counts={kind: sum(kind in one.kinds for one in found) for kind in RegressionKind},
             count=len(found),
-            notes=[*pair.notes()],
+            notes=notes,
         )
 
 
@@ -238,3 +247,18 @@ def _hostgroups(reader: WindowReader, digest: str) -> dict[int, int]:
         [digest],
     )
     return dict(rows.fetchall())
+
+
+def _with_rules(
+    listed: Sequence[Regression], pair: WindowPair
+) -> tuple[list[Regression], list[str]]:
+    """Return the digests with the rules that caught them, and notes about these rules."""
+    rules_before = RulesOfWindow(pair.before, "the time before")
+    rules_after = RulesOfWindow(pair.after, "this time")
+    evaluated = []
+    for one in listed:
+        then, now = (sessions_of(reader, one.digest) for reader in (pair.before, pair.after))
+        caught_before = rules_before.catching(one.digest, one.digest_text, then or now)
+        caught_after = rules_after.catching(one.digest, one.digest_text, now or then)
+        evaluated.append(replace(one, caught_before=caught_before, caught_after=caught_after))
+    return evaluated, [*rules_before.notes(), *rules_after.notes()]
