@@ -14,7 +14,7 @@ from proxyctl.text import printable
 def collected_lines(one: Collected) -> Iterator[str]:
     """Yield what was added from an instance, then notes."""
     name = named_address(one.name, one.address)
-    if not one.is_first:
+    if one.growth is not None:
         growth = (
             f"{counted(one.growth.count_star, 'query')} of {counted(one.growth.entries, 'entry')}"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands.cli import Outcome, Project, proxyctl
-from tests.support.digests.stored import CountingSandbox, age
+from tests.support.digests.seen import seen_digest
+from tests.support.digests.stored import CountingSandbox, add_hour, age
 from tests.support.servers.instances import Instance
 
 STORE = Path("digests.db")
@@ -108,16 +110,8 @@ def test_a_time_without_a_collection_is_refused(history: CountingSandbox) -> Non
     assert "--store is missing" in proxyctl("digest", "regressions").err
 
 
-def test_an_instance_that_only_one_time_has_is_left_out(
-    history: CountingSandbox, sandbox_project: Project
-) -> None:
-    sandbox_project.write(
-        "version: 1\ninstances:\n"
-        f"  - {{name: px2, host: 127.0.0.1, port: {history.instance.port}, password: admin}}\n"
-    )
-    for _ in range(2):
-        assert proxyctl("digest", "collect", "--store", str(STORE), "--all").code == 0
-        history.run(NEW, 1000)
+def test_an_instance_that_only_one_time_has_is_left_out(history: CountingSandbox) -> None:
+    add_hour(STORE, "px2", int(time.time()), [seen_digest("SELECT other FROM t", count_star=1000)])
     found = regressions("--format", "json")
     assert "px2: only collected in this time, so left out" in found.err
     assert {one["digest_text"] for one in found.json["digests"]} == {NEW, OFTEN, SLOW, WIDE, GONE}

@@ -24,7 +24,8 @@ from proxyctl.sandbox import Sandbox
 from proxyctl.stats.store.collect import collect
 from proxyctl.stats.store.file import APPLICATION_ID
 from tests.support.commands.cli import Outcome, Project, proxyctl
-from tests.support.digests.stored import CountingSandbox, age, change_store, stored_sums
+from tests.support.digests.seen import seen_digest
+from tests.support.digests.stored import CountingSandbox, add_hour, age, change_store, stored_sums
 from tests.support.paths import ROOT
 from tests.support.servers.instances import Instance
 
@@ -145,10 +146,36 @@ def test_a_restart_is_told_from_a_clock_that_was_set(shop: CountingSandbox) -> N
     # Up for longer than before, but since a later moment: the time may be wrong, or it restarted.
     change_store(Path("digests.db"), "UPDATE instance SET uptime = 5, taken_at = taken_at - 1000")
     shop.run(READ, 5)
-    assert "0 queries of 0 entries added" in (found := collected()).err
-    assert "its uptime does not tell which" in found.err
+    assert "its uptime does not tell which" in (found := collected()).err
+    assert "added" not in found.err
     shop.run(READ, 1)
     assert "1 query of 1 entry added" in collected().err
+
+
+@pytest.mark.parametrize("uptime", ["95000", "90000", "300", "5"])
+def test_another_proxysql_behind_the_address_adds_nothing(
+    shop: CountingSandbox, uptime: str
+) -> None:
+    """As a virtual address that moves: nothing of what the other one counted before is growth."""
+    assert shop.instance.sandbox is not None
+    stats = shop.instance.sandbox.stats
+    stats["stats_mysql_global"] = [("ProxySQL_Uptime", "90000")]
+    collected()
+    shop.run(READ, 2)
+    collected()
+    stats["stats_mysql_global"] = [("ProxySQL_Uptime", uptime)]
+    began = int(time.time()) - 250
+    shop.rows = {
+        query: seen_digest(query, count_star=5000, first_seen=began, last_seen=began + 9)
+        for query in (READ, WRITE)
+    }
+    shop.run(WRITE, 1)
+    found = collected().err
+    assert "another ProxySQL answers here than at the last collection" in found
+    assert "added" not in found
+    shop.run(WRITE, 4)
+    assert "4 queries of 1 entry added" in collected().err
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (2, 2000), WRITE_TEXT: (4, 4000)}
 
 
 STEPS = st.lists(
@@ -231,6 +258,52 @@ def test_collectors_that_meet_count_nothing_twice(shop: CountingSandbox, tmp_pat
     assert stored_sums(path) == {READ_TEXT: (20, 20_000), WRITE_TEXT: (40, 40_000)}
 
 
+def test_an_instance_is_known_by_its_address(
+    shop: CountingSandbox, sandbox_project: Project
+) -> None:
+    port = shop.instance.port
+
+    def list_as(name: str) -> None:
+        sandbox_project.write(
+            f"instances: [{{name: {name}, host: 127.0.0.1, port: {port}, password: admin}}]\n"
+        )
+
+    collected()
+    shop.run(READ, 1)
+    list_as("px1")
+    assert f"the store knew it as 127.0.0.1:{port}" in collected("--all").err
+    shop.run(READ, 2)
+    alone = collected("--host", "127.0.0.1", "--port", str(port)).err
+    assert alone.startswith(f"px1  127.0.0.1:{port}: 2 queries of 1 entry added"), alone
+    shop.run(READ, 4)
+    list_as("px2")
+    assert "the store knew it as px1" in collected("--all").err
+    assert stored_sums(Path("digests.db")) == {READ_TEXT: (7, 7000)}
+    listed = proxyctl("digest", "top", "--store", "digests.db", "--format", "json").json
+    assert [one["name"] for one in listed["instances"]] == ["px2"]
+
+
+class WatchedRows(list[tuple[object, ...]]):
+    """Rows of a sandbox, during whose reading a store must not be locked."""
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        store = sqlite3.connect("digests.db", timeout=0, isolation_level=None)
+        store.execute("BEGIN IMMEDIATE")
+        store.close()
+        return super().__iter__()
+
+
+def test_the_store_is_not_locked_while_an_instance_answers(shop: CountingSandbox) -> None:
+    assert shop.instance.sandbox is not None
+    collected()
+    for _ in range(2):
+        shop.run(READ, 1)
+        rows = shop.instance.sandbox.stats["stats_mysql_query_digest"]
+        shop.instance.sandbox.stats["stats_mysql_query_digest"] = WatchedRows(rows)
+        assert "1 query of 1 entry added" in collected().err
+        shop.clear()
+
+
 def test_one_instance_of_many_that_cannot_be_read(
     shop: CountingSandbox, sandbox_project: Project
 ) -> None:
@@ -302,20 +375,18 @@ CRASH = """
 import os, signal, sys, time
 from pathlib import Path
 from proxyctl.stats.store.file import opened_store, writing
-from proxyctl.stats.store.series import SeriesOfInstance
+from proxyctl.stats.store.series import SeriesOfInstance, hold_rows
 from tests.support.digests.seen import seen_digest
 
-def rows():
-    for number in range(5000):
-        if number == 3000:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield seen_digest("SELECT 1", digest=f"0x{number:016X}", last_seen=int(time.time()))
-
+now = int(time.time())
+rows = [seen_digest("SELECT 1", digest=f"0x{n:016X}", last_seen=now) for n in range(5000)]
 with opened_store(Path(sys.argv[1])) as store, writing(store):
     series = SeriesOfInstance(store, 1)
-    series.measure([seen_digest("SELECT 2", sum_time=7)], 0)
-    series.add_growth(int(time.time()))
-    series.begin(rows())
+    held = hold_rows(store, rows)
+    series.measure(held, 0)
+    series.add_growth(now)
+    series.keep_counters(held)
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -452,9 +523,7 @@ def test_a_store_is_replayed_and_gives_suggestions(
         f"{FILES}instances: [{{name: px2, host: 127.0.0.1, port: {shop.instance.port},"
         " password: admin}]\n"
     )
-    for _ in range(2):
-        collected("--all")
-        shop.run(READ, 1)
+    add_hour(Path("digests.db"), "px2", int(time.time()), [seen_digest(READ, count_star=1)])
     refused = proxyctl("replay", "--store", "digests.db")
     assert (refused.code, "has several instances" in refused.err) == (64, True), refused.text
     one = proxyctl("replay", "--store", "digests.db", "--instance", "px2", "--format", "json")

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.digests.stored import stored_sums
-from tests.support.servers.instances import ProxySQL
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.instances import Instance, ProxySQL, needed_binary
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real
@@ -91,6 +92,7 @@ def test_growth_clears_and_a_restart(proxysql: ProxySQL) -> None:
     assert "cleared" in collect()
     assert stored_sums(STORE) == added(held, sums(proxysql))
     send(proxysql, 5)
+    next_second(proxysql, 8)  # a restart is told by an uptime that is shorter than the last one
     collect()
     held = added(held, sums(proxysql))
     assert stored_sums(STORE) == held
@@ -98,6 +100,29 @@ def test_growth_clears_and_a_restart(proxysql: ProxySQL) -> None:
     send(proxysql, 200)
     assert "cleared" in collect()
     assert stored_sums(STORE) == added(held, sums(proxysql))
+
+
+def test_another_proxysql_behind_the_address(
+    proxysql: ProxySQL, offline: Project, tmp_path: Path
+) -> None:
+    with ProxySQL(needed_binary(), tmp_path / "other") as other:
+        other.instance.execute(*SET_UP)
+        other.instance.load("MYSQL USERS", "MYSQL QUERY RULES")
+        send(proxysql, 20)
+        send(other, 90)
+        next_second(proxysql, 7)
+        with FaultyProxy("127.0.0.1", proxysql.port) as address:
+            offline.connect(Instance("127.0.0.1", address.port))
+            collect()
+            send(proxysql, 5)
+            collect()
+            address.lead_to("127.0.0.1", other.port)
+            assert "another ProxySQL answers here" in collect()
+            send(other, 30)
+            collect()
+            address.lead_to("127.0.0.1", proxysql.port)
+            assert "another ProxySQL answers here" in collect()
+    assert sum(calls for calls, _ in stored_sums(STORE).values()) == 35 + 2 * GREETING
 
 
 def test_a_time_is_compared_with_the_time_before(proxysql: ProxySQL) -> None:
@@ -135,7 +160,9 @@ def test_dumps_to_disk_are_read_where_they_lie(proxysql: ProxySQL) -> None:
         proxysql.instance.execute("SAVE MYSQL DIGEST TO DISK")
         next_second(proxysql)
     send(proxysql, 4)
-    assert "note" not in collect()
+    added_text = collect()
+    assert "note" not in added_text
+    assert f"{64 + 3 * GREETING} queries" in added_text  # those of the dumps, too
     assert stored_sums(STORE) == less(added(sums(proxysql, DUMPS), sums(proxysql)), base)
     collect()
     proxysql.instance.execute("SAVE MYSQL DIGEST TO DISK")

@@ -2,17 +2,17 @@
 
 Mostly only the digests that ran since then are read. The sums of the whole table, read with them,
 prove that nothing is missing. If they do not agree (counters were cleared, ProxySQL restarted), the
-whole table is read. A collection is one transaction. It begins after the reading, so two collectors
-do not wait for each other's instances; the one that finds a later collection than it began with
-adds nothing.
+whole table is read. A collection is one transaction. It begins after the reading, so no collector
+waits for the instance of another; the one that finds a later collection than it began with adds
+nothing.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import groupby
 from operator import itemgetter
@@ -32,7 +32,7 @@ from proxyctl.stats.store.reading import (
     read_dumps,
 )
 from proxyctl.stats.store.routing import keep_routing, read_changed_routing
-from proxyctl.stats.store.series import SeriesOfInstance
+from proxyctl.stats.store.series import GrowthOfRows, SeriesOfInstance, hold_rows
 from proxyctl.stats.units import time_text
 
 _MARGIN_S = 5
@@ -47,6 +47,8 @@ class LastReading:
 
     instance: int
     """Its number in the store."""
+    name: str
+    """Its name in the store."""
     collections: int
     """The number of collections so far."""
     taken_at: int
@@ -76,10 +78,8 @@ class Collected:
     """The address of the admin interface."""
     seconds: int
     """The time that the growth covers; 0 for a first collection. Units: seconds."""
-    growth: Load
-    """What was added; its `entries` are the rows that grew."""
-    is_first: bool = False
-    """Whether counting begins with this collection."""
+    growth: Load | None
+    """What was added; its `entries` are the rows that grew. None if it cannot be known."""
     notes: tuple[str, ...] = ()
     """What is not as usual, for people."""
 
@@ -90,50 +90,51 @@ def collect(path: Path, client: AdminClient) -> Collected:
     Sends only SELECTs. Raises: InstanceError; ProxyctlError for a file that cannot be used.
     """
     with opened_store(path, is_new_allowed=True) as store:
-        last = _last_reading(store, client)
-        if last is not None and newest_dump(client) == last.dumped_at:
-            routing = read_changed_routing(store, client)
-            changes = read_changed_digests(client, last.taken_at - _MARGIN_S)
-            # A dump in between has moved some of the digests.
-            if newest_dump(client) == last.dumped_at:
-                with writing(store):
-                    if _last_reading(store, client) != last:
-                        return _overtaken(client)
-                    if (added := _add_changes(store, last, changes)) is not None:
-                        keep_routing(store, client, routing)
-                        return added
-        with writing(store):
-            routing = read_changed_routing(store, client)
-            added = _collect_whole(store, client)
-            keep_routing(store, client, routing)
-            return added
+        return _collect_changes(store, client) or _collect_whole(store, client)
 
 
 def _overtaken(client: AdminClient) -> Collected:
     note = "another collector added the same time meanwhile: nothing was added twice"
-    return Collected(client.name, client.address, 0, Load(), notes=(note,))
+    return Collected(client.name, client.address, 0, None, (note,))
 
 
 def _last_reading(store: sqlite3.Connection, client: AdminClient) -> LastReading | None:
     found = store.execute(
-        "SELECT id, collections, taken_at, uptime, dumped_at, entries, count_star, sum_time,"
-        " sum_rows_sent, sum_rows_affected, first_seen FROM instance"
-        " WHERE name = ? AND address = ?",
-        (client.name, client.address),
+        "SELECT id, name, collections, taken_at, uptime, dumped_at, entries, count_star, sum_time,"
+        " sum_rows_sent, sum_rows_affected, first_seen FROM instance WHERE address = ?",
+        [client.address],
     ).fetchone()
     if found is None:
         return None
-    instance, collections, taken_at, uptime, dumped_at, *sums, first_seen = found
+    instance, name, collections, taken_at, uptime, dumped_at, *sums, first_seen = found
     entries, calls, time, sent, affected = sums
     load = Load(entries, calls, time, 0, sent, affected)
-    return LastReading(instance, collections, taken_at, uptime, dumped_at, load, first_seen)
+    return LastReading(instance, name, collections, taken_at, uptime, dumped_at, load, first_seen)
 
 
 # Only what changed -------------------------------------------------------------------------------
-def _add_changes(
-    store: sqlite3.Connection, last: LastReading, changes: ChangedDigests
-) -> Collected | None:
+def _collect_changes(store: sqlite3.Connection, client: AdminClient) -> Collected | None:
     """Add the growth of the digests that ran; None, and nothing added, if there was more."""
+    last = _last_reading(store, client)
+    if last is None or newest_dump(client) != last.dumped_at:
+        return None
+    routing = read_changed_routing(store, client)
+    changes = read_changed_digests(client, last.taken_at - _MARGIN_S)
+    if newest_dump(client) != last.dumped_at:
+        return None  # a dump in between has moved some of the digests
+    held = hold_rows(store, changes.table.rows)
+    with writing(store):
+        if _last_reading(store, client) != last:
+            return _overtaken(client)
+        added = _add_changes(store, last, changes, held)
+        if added is not None:
+            keep_routing(store, client, routing)
+        return added
+
+
+def _add_changes(
+    store: sqlite3.Connection, last: LastReading, changes: ChangedDigests, held: str
+) -> Collected | None:
     table = changes.table
     if _case(last, table) is not CollectionCase.GROWN:
         return None
@@ -145,7 +146,7 @@ def _add_changes(
     ):
         return None
     series = SeriesOfInstance(store, last.instance)
-    grown = series.measure(table.rows, _moved_s(last, table))
+    grown = series.measure(held, _moved_s(last, table))
     expected = Load(last.sums.entries + grown.new)
     for part in (last.sums, grown.total):
         expected.count_star += part.count_star
@@ -155,7 +156,7 @@ def _add_changes(
     if expected != changes.whole:
         return None
     series.add_growth(table.taken_at)
-    series.keep_counters()
+    series.keep_counters(held)
     whole = changes.whole, changes.first_seen
     return _finished(store, last, table, whole, grown.total, CollectionCase.GROWN)
 
@@ -167,27 +168,94 @@ def _moved_s(last: LastReading, table: DigestTable) -> int:
 
 
 # The whole table ---------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class WholeReading:
+    """All digests of an instance, held in temporary tables."""
+
+    last: LastReading | None
+    """The last reading; None before the first one."""
+    dumped_at: int
+    """The newest dump; 0 without dumps. Units: unix seconds."""
+    dumps: Sequence[tuple[int, str]]
+    """The time of each dump since the last reading, the oldest first, and the name of its table."""
+    table: DigestTable
+    """The table. Its rows have been read."""
+    held: str
+    """The name of the temporary table with its rows."""
+
+
 def _collect_whole(store: sqlite3.Connection, client: AdminClient) -> Collected:
     """Add the dumps and the whole table. A dump while the table is read makes it begin again."""
     for _ in range(_TRIES):
-        store.execute("SAVEPOINT reading")
-        dumped_at = newest_dump(client)
-        last = _last_reading(store, client)
-        is_first = last is None
-        if last is None:
-            last = _begin(store, client)
-        if dumped_at > last.dumped_at:
-            is_first = False
-            last = _add_dumps(store, client, last, dumped_at)
-        with streamed_digests(client) as table:
-            added = _add_whole(store, last, table, is_first=is_first)
-        if newest_dump(client) == dumped_at:
+        reading = _read_whole(store, client)
+        if newest_dump(client) != reading.dumped_at:
+            continue
+        routing = read_changed_routing(store, client)
+        with writing(store):
+            if _last_reading(store, client) != reading.last:
+                return _overtaken(client)
+            added = _add_whole(store, client, reading)
+            keep_routing(store, client, routing)
             return added
-        store.execute("ROLLBACK TO reading")
     raise InstanceError(
         f"{client.address}: ProxySQL moved its digests to disk each time they were read",
         fix="raise admin-stats_mysql_query_digest_to_disk",
     )
+
+
+def _read_whole(store: sqlite3.Connection, client: AdminClient) -> WholeReading:
+    last = _last_reading(store, client)
+    read_until, dumped_at = (last.dumped_at if last else 0), newest_dump(client)
+    dumps: list[tuple[int, str]] = []
+    if dumped_at > read_until:
+        parts = read_dumps(client, read_until, dumped_at)
+        for at, groups in groupby(parts, key=itemgetter(0)):
+            rows = (row for _, group in groups for row in group)
+            dumps.append((at, hold_rows(store, rows, len(dumps) + 1)))
+    with streamed_digests(client) as table:
+        held = hold_rows(store, table.rows)
+    return WholeReading(last, dumped_at, dumps, table, held)
+
+
+def _add_whole(store: sqlite3.Connection, client: AdminClient, reading: WholeReading) -> Collected:
+    last, table, held = reading.last or _begin(store, client), reading.table, reading.held
+    series = SeriesOfInstance(store, last.instance)
+    if reading.last is None and not reading.dumps:
+        series.begin(held)
+        return _finished(store, last, table, series.whole(), None, CollectionCase.FIRST)
+    dumped, dumped_s = Load(), 0
+    if reading.dumps:
+        last, dumped, dumped_s = _add_dumps(store, last, reading)
+    case = _case(last, table)
+    if case is CollectionCase.CLEARED:
+        series.forget_counters()
+    moved_s = _moved_s(last, table)
+    grown = series.measure(held, moved_s)
+    if _is_of_another(last, grown, moved_s):
+        case = CollectionCase.REPLACED
+    elif case is CollectionCase.GROWN and last.sums.entries:
+        is_cleared = grown.cleared > 0 or not grown.continued
+        case = CollectionCase.CLEARED if is_cleared else case
+    growth = None
+    if case in _KNOWN:
+        growth = grown.total
+        series.add_growth(table.taken_at)
+    series.forget_missing()
+    series.keep_counters(held)
+    added = _finished(store, last, table, series.whole(), growth, case)
+    if reading.dumps:
+        dumped += added.growth or Load()
+        added = replace(added, growth=dumped, seconds=added.seconds + dumped_s)
+    return added
+
+
+def _is_of_another(last: LastReading, grown: GrowthOfRows, moved_s: int) -> bool:
+    """Return whether digests that ran before the last reading were not in it.
+
+    Only another ProxySQL has those: one that answers at the address of the one read before.
+    """
+    known_until = last.taken_at + (moved_s if grown.continued else 0)
+    return grown.oldest is not None and grown.oldest < known_until - _MARGIN_S
 
 
 def _begin(store: sqlite3.Connection, client: AdminClient) -> LastReading:
@@ -196,56 +264,40 @@ def _begin(store: sqlite3.Connection, client: AdminClient) -> LastReading:
         "INSERT INTO instance VALUES (NULL, ?, ?, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL)",
         (client.name, client.address),
     )
-    return LastReading(int(cursor.lastrowid or 0), 0, 0, None, 0, Load(), None)
+    return LastReading(int(cursor.lastrowid or 0), client.name, 0, 0, None, 0, Load(), None)
 
 
 def _add_dumps(
-    store: sqlite3.Connection, client: AdminClient, last: LastReading, until: int
-) -> LastReading:
-    """Add the dumps after the last reading; return a reading of nothing at the last dump.
+    store: sqlite3.Connection, last: LastReading, reading: WholeReading
+) -> tuple[LastReading, Load, int]:
+    """Add the dumps after the last reading.
 
-    The first of all dumps covers an unknown time, so it is only the beginning.
+    Returns a reading of nothing at the last dump, the growth, and the seconds that it covers. The
+    first of all dumps covers an unknown time, so it is only the beginning.
     """
     series = SeriesOfInstance(store, last.instance)
     known_at, is_first = last.taken_at, not last.collections
-    dumps = read_dumps(client, last.dumped_at, until)
-    for dumped_at, groups in groupby(dumps, key=itemgetter(0)):
-        rows = (row for _, group in groups for row in group)
-        if is_first:
-            for _ in rows:
-                pass
-        else:
-            series.measure(rows, 0)
+    growth, covered_s, has_counters = Load(), 0, last.sums.entries > 0
+    for dumped_at, held in reading.dumps:
+        if not is_first:
+            growth += series.measure(held, 0).total
             series.add_growth(dumped_at)
-            add_period(store, last.instance, dumped_at, max(dumped_at - known_at, 0))
-        if not is_first and last.sums.entries:
-            series.forget_counters()
-            last = LastReading(last.instance, last.collections, 0, None, 0, Load(), None)
+            seconds = max(dumped_at - known_at, 0)
+            add_period(store, last.instance, dumped_at, seconds)
+            covered_s += seconds
+            if has_counters:
+                series.forget_counters()
+                has_counters = False
         known_at, is_first = dumped_at, False
-    return LastReading(last.instance, last.collections, known_at, None, until, Load(), None)
-
-
-def _add_whole(
-    store: sqlite3.Connection, last: LastReading, table: DigestTable, *, is_first: bool
-) -> Collected:
-    series = SeriesOfInstance(store, last.instance)
-    if is_first:
-        series.begin(table.rows)
-        return _finished(store, last, table, series.whole(), Load(), CollectionCase.FIRST)
-    case = _case(last, table)
-    if case is CollectionCase.CLEARED:
-        series.forget_counters()
-    grown = series.measure(table.rows, _moved_s(last, table))
-    if case is CollectionCase.GROWN and last.sums.entries:
-        is_cleared = grown.cleared > 0 or not grown.continued
-        case = CollectionCase.CLEARED if is_cleared else case
-    growth = Load()
-    if case is not CollectionCase.UNKNOWN:
-        growth = grown.total
-        series.add_growth(table.taken_at)
-    series.forget_missing()
-    series.keep_counters()
-    return _finished(store, last, table, series.whole(), growth, case)
+    last = replace(
+        last,
+        taken_at=known_at,
+        uptime=None,
+        dumped_at=reading.dumped_at,
+        sums=Load(),
+        first_seen=None,
+    )
+    return last, growth, covered_s
 
 
 # The result --------------------------------------------------------------------------------------
@@ -260,6 +312,12 @@ class CollectionCase(Enum):
     """They were cleared in between, or ProxySQL was restarted: the reading is the growth."""
     UNKNOWN = auto()
     """ProxySQL was restarted, or its clock was set: it cannot be known which."""
+    REPLACED = auto()
+    """They are those of another ProxySQL at the same address."""
+
+
+_KNOWN = (CollectionCase.GROWN, CollectionCase.CLEARED)
+"""The cases in which the growth is known."""
 
 
 def _case(last: LastReading, table: DigestTable) -> CollectionCase:
@@ -271,7 +329,7 @@ def _case(last: LastReading, table: DigestTable) -> CollectionCase:
         return CollectionCase.CLEARED
     # A clock that is set moves the start, too. It moves it behind the last reading only if it is
     # set by more than the uptime, which also looks like a restart.
-    if now - was > 2 * JITTER_S and now > last.taken_at:
+    if now - was > 2 * JITTER_S and now >= last.taken_at - JITTER_S:
         return CollectionCase.UNKNOWN
     return CollectionCase.GROWN
 
@@ -289,6 +347,10 @@ _NOTES = {
         "ProxySQL was restarted, or its clock was set, and its uptime does not tell which: what it"
         " counted since the last collection is left out"
     ),
+    CollectionCase.REPLACED: (
+        "another ProxySQL answers here than at the last collection: counting begins anew, and what"
+        " was counted since then is left out"
+    ),
 }
 
 
@@ -297,18 +359,19 @@ def _finished(
     last: LastReading,
     table: DigestTable,
     whole: tuple[Load, int | None],
-    growth: Load,
+    growth: Load | None,
     case: CollectionCase,
 ) -> Collected:
     """Keep the reading of the whole table, `whole` with its first_seen; return the result."""
-    (sums, first_seen), is_known = whole, case in (CollectionCase.GROWN, CollectionCase.CLEARED)
+    (sums, first_seen), is_known = whole, case in _KNOWN
     seconds = _seconds(last, table, case) if is_known else 0
+    name = last.name if table.name == table.address else table.name
     store.execute(
-        "UPDATE instance SET collections = ?, taken_at = ?, uptime = ?, dumped_at = ?, entries = ?,"
-        " count_star = ?, sum_time = ?, sum_rows_sent = ?, sum_rows_affected = ?, first_seen = ?"
-        " WHERE id = ?",
+        "UPDATE instance SET name = ?, collections = ?, taken_at = ?, uptime = ?, dumped_at = ?,"
+        " entries = ?, count_star = ?, sum_time = ?, sum_rows_sent = ?, sum_rows_affected = ?,"
+        " first_seen = ? WHERE id = ?",
         (
-            *(last.collections + 1, table.taken_at, table.uptime, last.dumped_at),
+            *(name, last.collections + 1, table.taken_at, table.uptime, last.dumped_at),
             *(sums.entries, sums.count_star, sums.sum_time),
             *(sums.sum_rows_sent, sums.sum_rows_affected, first_seen, last.instance),
         ),
@@ -319,11 +382,12 @@ def _finished(
         add_period(store, last.instance, table.taken_at, seconds, is_cleared=is_cleared)
     roll_up(store, table.taken_at)
     notes = [_NOTES[case]] if case in _NOTES else []
+    if name != last.name:
+        notes.append(f"the store knew it as {last.name}")
     notes += _clock_notes(last, table, case)
     if not is_counting(table.variables):
         notes.append(NOT_COUNTING)
-    is_first = case is CollectionCase.FIRST
-    return Collected(table.name, table.address, seconds, growth, is_first, tuple(notes))
+    return Collected(name, table.address, seconds, growth, tuple(notes))
 
 
 def _seconds(last: LastReading, table: DigestTable, case: CollectionCase) -> int:

@@ -27,11 +27,11 @@ _GROWTH = """
     sum_rows_affected INTEGER NOT NULL, sum_rows_sent INTEGER NOT NULL"""
 _TABLES = (
     """CREATE TABLE instance (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL UNIQUE,
     collections INTEGER NOT NULL, taken_at INTEGER NOT NULL, uptime INTEGER,
     dumped_at INTEGER NOT NULL, entries INTEGER NOT NULL, count_star INTEGER NOT NULL,
     sum_time INTEGER NOT NULL, sum_rows_affected INTEGER NOT NULL, sum_rows_sent INTEGER NOT NULL,
-    first_seen INTEGER, UNIQUE (name, address))""",
+    first_seen INTEGER)""",
     """CREATE TABLE settings (
     instance INTEGER NOT NULL, since INTEGER NOT NULL, version TEXT NOT NULL,
     variables TEXT NOT NULL, PRIMARY KEY (instance, since)) WITHOUT ROWID""",

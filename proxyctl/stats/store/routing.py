@@ -77,8 +77,8 @@ def read_changed_routing(store: sqlite3.Connection, client: AdminClient) -> Rout
     loads = "" if counted is None else json.dumps(counted)
     last = store.execute(
         "SELECT loads FROM routing JOIN instance ON instance.id = routing.instance"
-        " WHERE name = ? AND address = ? ORDER BY since DESC LIMIT 1",
-        (client.name, client.address),
+        " WHERE address = ? ORDER BY since DESC LIMIT 1",
+        [client.address],
     ).fetchone()
     if loads and last == (loads,):
         return None
@@ -101,8 +101,7 @@ def keep_routing(
     if reading is None:
         return
     [(instance, taken_at)] = store.execute(
-        "SELECT id, taken_at FROM instance WHERE name = ? AND address = ?",
-        (client.name, client.address),
+        "SELECT id, taken_at FROM instance WHERE address = ?", [client.address]
     ).fetchall()
     last = store.execute(
         "SELECT since, configuration FROM routing WHERE instance = ? ORDER BY since DESC LIMIT 1",

@@ -18,12 +18,7 @@ from proxyctl.stats.model import Load, SeenDigest
 _BATCH = 1_000
 _COLUMNS = ", ".join(SeenDigest._fields)
 _TEXTS = ("schemaname", "username", "client_address", "digest", "digest_text")
-_CELL = {
-    name: f"CAST(?{number} AS TEXT)" if name in _TEXTS else f"?{number}"
-    for number, name in enumerate(SeenDigest._fields, 1)
-}
-_CELLS = ", ".join(_CELL.values())
-_DIGEST = SeenDigest._fields.index("digest")
+_CELLS = ", ".join("CAST(? AS TEXT)" if name in _TEXTS else "?" for name in SeenDigest._fields)
 _KEY = "digest, hostgroup, schemaname, username, client_address"
 _COUNTERS = "count_star, sum_time, sum_rows_affected, sum_rows_sent"
 _KEPT = f"{_KEY}, {_COUNTERS}, first_seen, last_seen"
@@ -56,6 +51,22 @@ class GrowthOfRows:
     """The rows whose counters began again."""
     new: int
     """The rows that the last reading did not have."""
+    oldest: int | None
+    """The earliest first_seen of the rows that did not go on; None without one. Units: unix
+    seconds."""
+
+
+def hold_rows(store: sqlite3.Connection, rows: Iterable[SeenDigest], number: int = 0) -> str:
+    """Keep rows in a temporary table, and return its name. The file of the store is not locked.
+
+    `number`: tells the tables of one collection apart. Rows are read in batches.
+    """
+    held = f"temp.reading_{number}"
+    store.execute(f"DROP TABLE IF EXISTS {held}")
+    store.execute(f"CREATE TEMP TABLE reading_{number} ({_COLUMNS})")
+    for batch in _batches(rows):
+        store.executemany(f"INSERT INTO {held} VALUES ({_CELLS})", batch)
+    return held
 
 
 class SeriesOfInstance:
@@ -65,29 +76,23 @@ class SeriesOfInstance:
         self._store = store
         self._instance = instance
 
-    def begin(self, rows: Iterable[SeenDigest]) -> None:
-        """Keep the counters of a first reading, which tell no growth. Rows are read in batches."""
-        cells = ", ".join(_CELL[name] for name in _KEPT.split(", "))
-        for batch in _batches(rows):
-            self._store.executemany(
-                "INSERT OR IGNORE INTO digest VALUES (CAST(? AS TEXT), CAST(? AS TEXT))",
-                {row[_DIGEST]: row[_DIGEST + 1] for row in batch}.items(),
-            )
-            self._store.executemany(
-                f"INSERT INTO series (instance, {_KEPT}) VALUES ({self._instance}, {cells})",
-                batch,
-            )
+    def begin(self, held: str) -> None:
+        """Keep the counters of a first reading, which tell no growth. `held`: see `hold_rows`."""
+        self._keep_texts(held)
+        self._store.execute(
+            f"INSERT INTO series (instance, {_KEPT}) SELECT {self._instance}, {_KEPT} FROM {held}"
+        )
 
-    def measure(self, rows: Iterable[SeenDigest], moved_s: int) -> GrowthOfRows:
-        """Return what the rows grew by. Rows are read in batches, and held by SQLite.
+    def measure(self, held: str, moved_s: int) -> GrowthOfRows:
+        """Return what the rows grew by. `held`: see `hold_rows`.
 
         Units: `moved_s`, the seconds by which the clock was set since the last reading.
         """
-        self._take_in(rows)
+        self._keep_texts(held)
         execute = self._store.execute
         execute(
             f"INSERT OR IGNORE INTO series (instance, {_KEPT})"
-            f" SELECT {self._instance}, {_KEY}, 0, 0, 0, 0, 0, 0 FROM reading"
+            f" SELECT {self._instance}, {_KEY}, 0, 0, 0, 0, 0, 0 FROM {held}"
         )
         # As `were_cleared`.
         continues = (
@@ -104,26 +109,25 @@ class SeriesOfInstance:
         execute("DROP TABLE IF EXISTS temp.growth")
         execute(
             f"CREATE TEMP TABLE growth AS SELECT series.id AS series, {growth}, min_time, max_time,"
-            f" {continues} AS continues, series.count_star > 0 AS is_known"
-            f" FROM reading CROSS JOIN series ON series.instance = {self._instance}"
+            f" reading.first_seen AS first_seen, {continues} AS continues,"
+            f" series.count_star > 0 AS is_known FROM {held} AS reading"
+            f" CROSS JOIN series ON series.instance = {self._instance}"
             " AND series.digest = reading.digest AND series.hostgroup = reading.hostgroup"
             " AND series.schemaname = reading.schemaname AND series.username = reading.username"
             " AND series.client_address = reading.client_address"
         )
-        [(entries, calls, time, affected, sent, continued, cleared, new)] = execute(
+        [(entries, calls, time, affected, sent, continued, cleared, new, oldest)] = execute(
             "SELECT ifnull(sum(count_star > 0 OR sum_time > 0), 0), ifnull(sum(count_star), 0),"
             " ifnull(sum(sum_time), 0), ifnull(sum(sum_rows_affected), 0),"
             " ifnull(sum(sum_rows_sent), 0), ifnull(sum(continues), 0),"
-            " ifnull(sum(is_known AND NOT continues), 0), ifnull(sum(NOT is_known), 0) FROM growth"
+            " ifnull(sum(is_known AND NOT continues), 0), ifnull(sum(NOT is_known), 0),"
+            " min(CASE WHEN NOT continues THEN first_seen END) FROM growth"
         ).fetchall()
-        return GrowthOfRows(Load(entries, calls, time, 0, sent, affected), continued, cleared, new)
+        total = Load(entries, calls, time, 0, sent, affected)
+        return GrowthOfRows(total, continued, cleared, new, oldest)
 
-    def _take_in(self, rows: Iterable[SeenDigest]) -> None:
-        self._store.execute("DROP TABLE IF EXISTS temp.reading")
-        self._store.execute(f"CREATE TEMP TABLE reading ({_COLUMNS})")
-        for batch in _batches(rows):
-            self._store.executemany(f"INSERT INTO reading VALUES ({_CELLS})", batch)
-        self._store.execute("INSERT OR IGNORE INTO digest SELECT digest, digest_text FROM reading")
+    def _keep_texts(self, held: str) -> None:
+        self._store.execute(f"INSERT OR IGNORE INTO digest SELECT digest, digest_text FROM {held}")
 
     def add_growth(self, at: int) -> None:
         """Add the growth that was measured. Units: `at` in unix seconds."""
@@ -134,12 +138,12 @@ class SeriesOfInstance:
             [at],
         )
 
-    def keep_counters(self) -> None:
-        """Keep the counters that were measured as the last reading."""
+    def keep_counters(self, held: str) -> None:
+        """Keep the counters of rows that were measured as the last reading."""
         changed = _KEPT.removeprefix(f"{_KEY}, ").split(", ")
         self._store.execute(
             f"INSERT INTO series (instance, {_KEPT})"
-            f" SELECT {self._instance}, {_KEPT} FROM reading WHERE true"
+            f" SELECT {self._instance}, {_KEPT} FROM {held} WHERE true"
             f" ON CONFLICT (instance, {_KEY})"
             f" DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changed)}"
         )

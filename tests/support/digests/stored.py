@@ -9,13 +9,13 @@ from pathlib import Path
 
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.store.file import opened_store, writing
-from proxyctl.stats.store.series import SeriesOfInstance
+from proxyctl.stats.store.series import SeriesOfInstance, hold_rows
 from proxyctl.stats.store.window import StoreWindow, read_window_table
 from tests.support.digests.seen import fill, seen_digest
 from tests.support.servers.instances import Instance
 
-LONG_AGO_S = 100_000
-"""How long before now the counters of `CountingSandbox` begin. Units: seconds."""
+CLEARS_APART_S = 100
+"""The time that passes at a `CountingSandbox` with each clear. Units: seconds."""
 HOUR_S = 3600
 
 
@@ -30,8 +30,8 @@ class CountingSandbox:
     def run(self, query: str, calls: int = 1, time_us: int = 1000, *, ago_s: int = 0) -> None:
         """Count calls of a query, the last one `ago_s` seconds ago."""
         now = int(time.time())
-        # ProxySQL sees the first call after each clear a while later.
-        began = now // LONG_AGO_S * LONG_AGO_S - LONG_AGO_S + 100 * self.clears
+        # What is counted after a clear is seen later than what the clear deleted.
+        began = now + CLEARS_APART_S * self.clears
         row = self.rows.get(query) or seen_digest(
             query,
             **{"count_star": 0, "sum_time": 0, "sum_rows_sent": 0},
@@ -67,7 +67,7 @@ def add_hour(path: Path, instance: str, at: int, rows: Iterable[SeenDigest]) -> 
         store.execute("INSERT OR IGNORE INTO settings VALUES (?, 0, '2.7.1', ?)", (number, "{}"))
         store.execute("INSERT INTO period VALUES (?, ?, ?, 0)", (number, at, HOUR_S))
         series = SeriesOfInstance(store, number)
-        series.measure(rows, 0)
+        series.measure(hold_rows(store, rows), 0)
         series.add_growth(at)
 
 

@@ -145,6 +145,11 @@ class FaultyProxy(TcpServer):
         super().__exit__(*exc)
         self.settle()
 
+    def lead_to(self, host: str, port: int) -> None:
+        """Pass on what follows to another admin port."""
+        self.settle()
+        self._target = (host, port)
+
     def arm(self, faults: Mapping[Place, Fault]) -> None:
         """Restart the count, with these faults."""
         self.settle()
