@@ -7,7 +7,7 @@ only. Where it decides about a query, the answer reports a doubt.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -325,27 +325,22 @@ def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str
 _TEXTS = ("username", "schemaname", "client_addr", "proxy_addr")
 _NUMBERS = ("proxy_port", "flagIN")
 _KEYS = ("query", *_TEXTS, *_NUMBERS)
-_EXECUTE, _PGSQL = "COM_STMT_EXECUTE", "PGSQL_"
 
 
 def read_requests(lines: Iterable[bytes], path: str) -> Iterator[ClientQuery]:
     """Yield a request for each line that is not blank. Each request is its own session.
 
     Shape: `{"query": ..., "username": ..., "schemaname": ..., "client_addr": ..., "proxy_addr":
-    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null means absent. Or events of
-    ProxySQL's query event log, which have `query` and `digest`; the first line decides.
+    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null means absent.
 
     Raises: ConfigError at the first invalid line.
     """
-    read: Callable[[Any], ClientQuery | str] | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         column = 1
         try:
-            item = json.loads(line.decode("utf-8", "surrogateescape"))
-            read = read or (_event_request if _is_event(item) else _request)
-            request = read(item)
+            request = _request(json.loads(line.decode("utf-8", "surrogateescape")))
         except json.JSONDecodeError as error:
             column, request = error.colno, f"not JSON: {error.msg.removesuffix(' starting at')}"
         except RecursionError:
@@ -353,25 +348,6 @@ def read_requests(lines: Iterable[bytes], path: str) -> Iterator[ClientQuery]:
         if isinstance(request, str):
             raise ConfigError([Mistake(path, number, column, "", request)])
         yield request
-
-
-def _is_event(item: object) -> bool:
-    return isinstance(item, dict) and "query" in item and "digest" in item
-
-
-def _event_request(item: Any) -> ClientQuery | str:  # noqa: ANN401 - anything that JSON has
-    """Return the request of an event, or the text of its mistake."""
-    if not _is_event(item) or not isinstance(item.get("client"), str):
-        return "not an event of the query event log, as the first line is"
-    event = str(item.get("event"))
-    if event.startswith(_PGSQL):
-        return f"{event} is an event of PostgreSQL; proxyctl reads the events of MySQL only"
-    session = {key: item.get(key) or None for key in ("query", "username", "schemaname")}
-    request = _request({**session, "client_addr": item["client"].rpartition(":")[0] or None})
-    if isinstance(request, str):
-        return request
-    # Rules do not rewrite a prepared statement when it is executed.
-    return replace(request, rewrites=event != _EXECUTE)
 
 
 def _request(item: Any) -> ClientQuery | str:  # noqa: ANN401 - anything that JSON has

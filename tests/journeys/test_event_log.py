@@ -125,15 +125,20 @@ def test_csv_and_metrics(log: str) -> None:
 
 
 def test_a_log_without_errno_says_that_errors_are_unknown(offline: Project) -> None:
-    older = write_log(Path("older"), [line("SELECT 1", errno=None), line("SELECT 1", errno=None)])
+    older_line = line("SELECT 1", errno=None)
+    older = write_log(Path("older"), [older_line, older_line])
     newer = write_log(Path("newer"), [line("SELECT 1", errno=1146)])
     assert [(one["errors"], one["without_errno"]) for one in listed(older)] == [({}, 2)]
-    text = top(older).out
-    assert "unknown" in text
-    assert "note: 2 queries without errno" in text
-    mixed = top(older, newer).out
-    assert "unknown" not in mixed
+    notes = [
+        f"{n} without errno, which ProxySQL logs from 3.0 on" for n in ("2 queries", "1 query")
+    ]
+    text = " ".join(top(older).out.split())
+    assert " µs unknown " in text
+    assert f"note: {notes[0]}: failures are unknown" in text
+    mixed = " ".join(top(write_log(Path("one"), [older_line]), newer).out.split())
+    assert " µs unknown " not in mixed
     assert "errors: 1146 x 1" in mixed
+    assert f"note: {notes[1]}" in mixed
 
 
 def test_a_text_without_the_logged_digest_is_marked(offline: Project) -> None:
@@ -253,21 +258,39 @@ def test_explain_takes_the_queries_of_a_log(offline: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "message"),
+    ("second", "note"),
     [
-        (b'{"query": "SELECT 1"}\n', "ev:2:1: not an event of the query event log, as the first"),
-        (line("SELECT 1", event="PGSQL_SIMPLE_QUERY"), "ev:2:1: PGSQL_SIMPLE_QUERY is an event of"),
-        (line("SELECT 1", client=5), "ev:2:1: not an event of the query event log"),
-        (line("SELECT 1")[:50], "ev:2:"),
+        (READS[1][:50], "ev:2: the last line is unfinished"),
+        (line("SELECT 1", event="PGSQL_SIMPLE_QUERY"), "1 PostgreSQL event not counted"),
+        (line("SELECT ?", event="COM_STMT_PREPARE"), "1 COM_STMT_PREPARE event not counted"),
     ],
 )
-def test_a_line_of_a_log_that_explain_does_not_take(
-    offline: Project, second: bytes, message: str
+def test_explain_leaves_out_what_digest_top_leaves_out(
+    offline: Project, second: bytes, note: str
 ) -> None:
     offline.write(FILES)
-    found = proxyctl("explain", "--queries", write_log(Path("ev"), [READS[0], second]))
+    log = write_log(Path("ev"), [line("SELECT 1", errno=None), second])
+    found = proxyctl("explain", "--queries", log)
+    assert found.code == 0, found.text
+    assert len(found.out.splitlines()) == 1
+    assert found.err.startswith(f"note: {note}")
+    assert found.err.count("note: ") == 1
+
+
+def test_a_damaged_line_of_a_log_stops_explain(offline: Project) -> None:
+    offline.write(FILES)
+    log = write_log(Path("ev"), [READS[0], b'{"query": "SELECT 1"}\n'])
+    found = proxyctl("explain", "--queries", log)
     assert found.code == 1
-    assert message in found.err
+    assert "error: ev:2: not an event of the query event log\n" in found.err
+
+
+def test_explain_asks_an_instance_for_its_events_table(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    found = proxyctl("explain", "--queries", "stats_mysql_query_events")
+    assert found.code == 1
+    assert "ProxySQL 2.7.1 has no table stats_mysql_query_events; it came with 3.0.1" in found.err
+    assert "fix: name the files of the event log: --queries FILE" in found.err
 
 
 def test_explain_says_that_a_log_is_in_the_binary_format(offline: Project) -> None:

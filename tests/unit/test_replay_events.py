@@ -175,7 +175,7 @@ def test_a_cached_verdict_is_that_of_the_text(tmp_path: Path, number: int) -> No
         if found.is_unknown or found.undecided:
             continue
         for router, outcomes in zip(routers, (found.before, found.after), strict=True):
-            route = router.evaluate(judge.request_of(logged))
+            route = router.evaluate(logged.request())
             outcome = outcome_of(route, (), route.special)
             assert (outcome.hostgroup, outcome.answer) in {
                 (one.hostgroup, one.answer) for one in outcomes

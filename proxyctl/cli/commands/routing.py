@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from proxyctl.stats.rule_hits import RuleReport
 
 _LINES_AT_ONCE = 1_000
+_QUERIES = "--queries"
 ExplainFormat = Literal["text", "json", "jsonl"]
 
 
@@ -69,7 +70,8 @@ def explain(
     queries: str | None = value(
         "FILE.jsonl",
         'A file of queries, one per line: {"query": ..., "username": ...}, or of the query event'
-        " log in JSON; - reads stdin.",
+        " log in JSON, plain or .gz; - reads stdin. Or the instance's table"
+        " stats_mysql_query_events or history_mysql_query_events.",
     ),
     layer: LayerOption = None,
     pgsql: bool = flag("--pgsql", "Ask the pgsql_query_rules; --schemaname is the database."),
@@ -94,7 +96,7 @@ def explain(
         raise UsageError(f"{typed[0]}: with --queries, each line of the file gives its own")
     chosen = format or ("text" if queries is None else "jsonl")
     explainer, source = _explainer(selection, session, layer, proxysql_version, is_pgsql=pgsql)
-    requests = _requests(query, session, queries)
+    requests = _requests(selection, query, session, queries)
     match chosen:
         case "jsonl":
             _write_lines(explainer, requests)
@@ -150,12 +152,13 @@ def _warn_of_unknown_user(name: str, users: ConfigTable | None) -> None:
 
 
 def _requests(
-    query: str | None, session: SessionOptions, queries: str | None
+    selection: SelectionOptions, query: str | None, session: SessionOptions, queries: str | None
 ) -> Iterator[ClientQuery]:
-    """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
-    from proxyctl.routing.explain import read_requests
+    """Yield the query of the command line, or the queries of --queries.
+
+    Raises: UsageError, ProxyctlError, InstanceError.
+    """
     from proxyctl.routing.query import ClientQuery
-    from proxyctl.stats.events.log import opened
 
     if query is not None:
         text = os.fsencode(query)
@@ -163,8 +166,36 @@ def _requests(
             text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
         yield ClientQuery(text, **vars(session))
     elif queries is not None:
-        with opened(queries, "--queries", stdin=sys.stdin.buffer) as file:
-            yield from read_requests(file, queries)
+        yield from _read_queries(selection, queries)
+
+
+def _read_queries(selection: SelectionOptions, name: str) -> Iterator[ClientQuery]:
+    """Yield the queries of a file, of an event log or of an events table; notes go to stderr.
+
+    Raises: as `_requests`.
+    """
+    from proxyctl.routing.explain import read_requests
+    from proxyctl.stats.events.event import EventTally
+    from proxyctl.stats.events.log import begins_log, lines_of, opened, read_lines
+    from proxyctl.stats.events.table import TABLES, table_events
+
+    tally = EventTally()
+    if name in TABLES:
+        with selection.connect() as client, table_events(client, name, tally, _QUERIES) as events:
+            yield from (event.request() for event in events)
+    else:
+        # Python sets a closed stdin to None.
+        stdin = None if sys.stdin is None else sys.stdin.buffer
+        with opened(name, _QUERIES, stdin=stdin) as file:
+            rest = lines_of(file)
+            first = next(rest, b"")
+            lines = chain([first], rest)
+            if begins_log(first):
+                yield from (event.request() for event in read_lines(lines, name, tally))
+            else:
+                yield from read_requests(lines, name)
+    for note in tally.notes():
+        say(f"note: {note}")
 
 
 def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:

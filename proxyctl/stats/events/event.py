@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.errors import counted
+from proxyctl.routing.query import ClientQuery
 
 QUERY, PREPARE, EXECUTE = "COM_QUERY", "COM_STMT_PREPARE", "COM_STMT_EXECUTE"
 NO_DIGEST = "0x0000000000000000"
@@ -51,6 +52,17 @@ class QueryEvent(NamedTuple):
         """The address of the client, without its port."""
         return self.client.rpartition(":")[0]
 
+    def request(self) -> ClientQuery:
+        """Return the query as the router takes it."""
+        return ClientQuery(
+            self.query.encode("utf-8", "surrogateescape"),
+            username=self.username,
+            schemaname=self.schemaname,
+            client_addr=self.client_address or None,
+            # Rules do not rewrite a prepared statement when it is executed.
+            rewrites=self.event != EXECUTE,
+        )
+
 
 @dataclass
 class EventTally:
@@ -63,12 +75,12 @@ class EventTally:
     pgsql: int = 0
     """The events of PostgreSQL."""
     without_errno: int = 0
-    """The executed queries of which nobody knows whether they failed."""
+    """The executed queries that the log has without errno."""
     remarks: list[str] = field(default_factory=list)
     """Sentences about files that are empty or incomplete."""
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence for everything that the figures leave out."""
+        """Yield a sentence for everything that is left out."""
         yield from self.remarks
         if self.prepared:
             yield (
@@ -79,9 +91,4 @@ class EventTally:
             yield (
                 f"{counted(self.pgsql, 'PostgreSQL event')} not counted: proxyctl reads the events"
                 " of MySQL only"
-            )
-        if self.without_errno:
-            yield (
-                f"{counted(self.without_errno, 'query')} without errno: ProxySQL logs it from 3.0"
-                " on, so nobody knows which of them failed"
             )

@@ -70,7 +70,7 @@ class EventGroup:
         self.errors: dict[int, int] = {}
         """The number of failed queries by errno."""
         self.without_errno = 0
-        """The queries of which nobody knows whether they failed."""
+        """The queries without errno: whether they failed is unknown."""
         self.example = ""
         """The query that took longest, if examples are kept."""
 

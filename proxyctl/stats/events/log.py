@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
@@ -59,7 +59,21 @@ def read_files(
     _refuse_twice(paths)
     for path in paths:
         with opened(path, stdin=stdin) as file:
-            yield from _events(file, path, tally)
+            yield from read_lines(lines_of(file), path, tally)
+
+
+def begins_log(line: bytes) -> bool:
+    """Return whether the first line of a file is an event, and not a query in other JSON."""
+    try:
+        cells = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(cells, dict) and "query" in cells and "digest" in cells
+
+
+def lines_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of an open file, in parts of at most _LONGEST_LINE bytes."""
+    return iter(partial(file.readline, _LONGEST_LINE), b"")
 
 
 def _refuse_twice(paths: Sequence[str]) -> None:
@@ -129,11 +143,11 @@ def _json_part(file: BufferedReader, path: str) -> BufferedReader:
     )
 
 
-def _events(file: IO[bytes], path: str, tally: EventTally) -> Iterator[QueryEvent]:
+def read_lines(lines: Iterable[bytes], path: str, tally: EventTally) -> Iterator[QueryEvent]:
     """Yield the executed queries of one file. Changes: tally. Raises: ProxyctlError."""
     number = executed = without_errno = 0
     try:
-        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
+        for number, line in enumerate(lines, 1):
             try:
                 cells = orjson.loads(line)
                 if cells["event"] not in _EXECUTED:

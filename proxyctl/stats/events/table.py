@@ -17,6 +17,7 @@ from proxyctl.catalog import releases
 from proxyctl.errors import InstanceError, ProxyctlError, counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.events.event import EXECUTE, PREPARE, QUERY, EventTally, QueryEvent
+from proxyctl.stats.events.log import OPTION
 
 TABLES = ("stats_mysql_query_events", "history_mysql_query_events")
 MOST_EVENTS = 1_000_000
@@ -33,14 +34,14 @@ _EVENTS = {0: QUERY, 16: EXECUTE, 17: PREPARE}
 
 @contextmanager
 def table_events(
-    client: AdminClient, table: str, tally: EventTally
+    client: AdminClient, table: str, tally: EventTally, option: str = OPTION
 ) -> Iterator[Iterator[QueryEvent]]:
-    """Yield the executed queries of a table, as a stream.
+    """Yield the executed queries of a table, as a stream. `option`: what named the table.
 
     Changes: tally. Raises: ProxyctlError for a table that the instance does not have or that is too
     large; InstanceError, also when ProxySQL sends only a part.
     """
-    _refuse(client, table)
+    _refuse(client, table, option)
     sql = (
         f"SELECT count(*), NULL FROM {table} UNION ALL"
         f" SELECT count(*), json_group_array(json_array({_COLUMNS})) FROM {table}"
@@ -50,20 +51,20 @@ def table_events(
         yield _events(client, table, records, tally)
 
 
-def _refuse(client: AdminClient, table: str) -> None:
+def _refuse(client: AdminClient, table: str, option: str) -> None:
     """Raise ProxyctlError for a table that is missing or too large."""
     if not client.version.has(releases.EVENTS_TABLES):
         since = client.version.numbered(releases.EVENTS_TABLES)
         raise ProxyctlError(
             f"{client.name}: ProxySQL {client.version} has no table {table}; it came with {since}",
-            fix="name the files of the event log: --events FILE",
+            fix=f"name the files of the event log: {option} FILE",
         )
     count = client.number(client.query(f"SELECT count(*) FROM {table}")[0][0])
     if count > MOST_EVENTS:
         raise ProxyctlError(
             f"{client.name}: {table} has {counted(count, 'event')}, and ProxySQL would need memory"
             f" for all of them at once; proxyctl reads at most {MOST_EVENTS:,}",
-            fix="name the files of the event log: --events FILE, or delete old events from the"
+            fix=f"name the files of the event log: {option} FILE, or delete old events from the"
             " table",
         )
 

@@ -34,7 +34,7 @@ class EventRow(TopRow):
     errors: Mapping[int, int]
     """The number of failed queries by errno."""
     without_errno: int
-    """The queries of which nobody knows whether they failed."""
+    """The queries without errno: whether they failed is unknown."""
     is_text_proven: bool
     """Whether the digest text has the logged digest."""
     example: str | None
@@ -42,7 +42,7 @@ class EventRow(TopRow):
 
     @property
     def failed(self) -> int | None:
-        """The number of failed queries; None if nobody knows of any."""
+        """The number of failed queries; None if no query has an errno."""
         return None if self.without_errno == self.sums.count_star else sum(self.errors.values())
 
 
@@ -63,6 +63,11 @@ class TopOfEvents(Ranking):
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         notes = [*self.events.notes()]
+        if self.events.without_errno:
+            notes.append(
+                f"{counted(self.events.without_errno, 'query')} without errno, which ProxySQL logs"
+                " from 3.0 on: failures are unknown"
+            )
         unproven = sum(
             row.sums.digest_text is not None and not row.is_text_proven for row in self.rows
         )

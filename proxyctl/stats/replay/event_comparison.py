@@ -14,7 +14,6 @@ from typing import Final
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.routing.digest import Digest
 from proxyctl.routing.open_questions import Assumptions, every_outcome
-from proxyctl.routing.query import ClientQuery
 from proxyctl.routing.router import Router
 from proxyctl.routing.special import is_set
 from proxyctl.stats.events.event import EXECUTE, NO_DIGEST, QueryEvent
@@ -118,21 +117,10 @@ class EventComparison:
         )
         return self._same(verdict) if is_decided else _ASKS_TEXT
 
-    @staticmethod
-    def request_of(event: QueryEvent) -> ClientQuery:
-        """Return a logged query as the router takes it."""
-        return ClientQuery(
-            event.query.encode("utf-8", "surrogateescape"),
-            username=event.username,
-            schemaname=event.schemaname,
-            client_addr=event.client_address or None,
-            rewrites=event.event != EXECUTE,
-        )
-
     def _of_text(self, event: QueryEvent) -> ReplayVerdict:
         digest = self._digest(event)
         notes = () if event.digest in (digest.hexadecimal, NO_DIGEST) else (OTHER_TEXT,)
-        request = self.request_of(event)
+        request = event.request()
         if not self.comparison.has_other_options:
             request = replace(request, digest=digest)  # else each side makes its own
         before, after = self.comparison.routers
