@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -224,9 +225,20 @@ def _no_event(path: str, number: int, line: bytes) -> ProxyctlError:
         return ProxyctlError(f"{path}:{number}: longer than {_LONGEST_LINE >> 20} MB")
     if number == 1:
         return ProxyctlError(
-            f"{path}: not a query event log in JSON: line 1 is no event", fix=_JSON_FIX
+            f"{path}: not a query event log in JSON: line 1 is no event",
+            fix=f"leave out the first line if the beginning of the file is missing; or {_JSON_FIX}",
         )
     return ProxyctlError(
         f"{path}:{number}: not an event of the query event log",
-        fix=f"see the line with: sed -n {number}p FILE; leave it out if it is damaged",
+        fix=f"{_look_at(path, number)}leave the line out if it is damaged",
     )
+
+
+def _look_at(path: str, number: int) -> str:
+    """Return the command that shows a line; '' for stdin, which is read."""
+    if path == STDIN:
+        return ""
+    name = shlex.quote(path)
+    if path.endswith(".gz"):
+        return f"see it with: gzip -dc {name} | sed -n {number}p; "
+    return f"see it with: sed -n {number}p {name}; "
