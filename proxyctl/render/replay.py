@@ -71,7 +71,8 @@ def body_lines(report: Replay, style: Style) -> Iterator[str]:
     for label, load in {**tallies, "undecided": report.undecided}.items():
         is_total = load is report.total
         share = time_text(load.sum_time) if is_total else share_text(report.share(load))
-        yield f"{label:<36}{load.entries:>10,}{share:>10}{load.count_star:>16,} queries"
+        count, _, noun = counted(load.count_star, "query").partition(" ")
+        yield f"{label:<36}{load.entries:>10,}{share:>10}{count:>16} {noun}"
     yield ""
     names = report.hostgroup_names
     flows = {

@@ -157,8 +157,14 @@ def test_one_refusal_and_one_that_is_gone_stop_all(project: Project, ports: list
     apply_all()
     write(project, ports)
     apply_all()
-    ended(rollback_all(), 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing")
+    refused = rollback_all()
+    ended(refused, 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing")
+    assert "fix: the snapshot does not hold what would be gone" in refused.err
+    assert "or allow it with --force" in refused.err
+    assert "-f names every file" not in refused.err
     assert weights(ports) == ["1"] * 3
+    shown = proxyctl("rollback", "--all", "--dry-run")
+    assert (shown.code, "apply would refuse" in shown.out) == (0, True)
 
     with Sandbox() as fourth:
         instance = f"{{name: px4, host: 127.0.0.1, port: {fourth.port}, password: admin}}"

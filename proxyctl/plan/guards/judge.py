@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
@@ -25,7 +26,7 @@ from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.proxysql.topology import Topologies, Topology
-from proxyctl.rows.desired import Desired
+from proxyctl.rows.desired import SNAPSHOT, Desired
 
 
 def dangers(
@@ -44,7 +45,7 @@ def dangers(
         if (found := module.at_runtime(name))
     }
     yield from mistyped.dangers(modules, current.tables)
-    yield from deletions(modules, desired.guards)
+    yield from _worded(deletions(modules, desired.guards), desired)
     for table in SERVERS:
         if table in current.info.layouts and changes.keys() & {table, *destinations_of(table)}:
             after = _topology(table, judged().after)
@@ -62,7 +63,7 @@ def dangers(
             yield from renumbered.values()
             known: frozenset[Value] = frozenset().union(*renumbered)
             if table in changes:
-                yield from emptied_hostgroups(servers, needs, known)
+                yield from _worded(emptied_hostgroups(servers, needs, known), desired)
             for name in destinations_of(table):
                 if name in changes:
                     layout = current.info.layouts[name]
@@ -81,6 +82,18 @@ def dangers(
         loaded = [module.name for module in modules if module.images]
         yield from members.dangers(loaded, current.membership)
         yield from members.drained_elsewhere(modules)
+
+
+_SNAPSHOT_HOLDS = (
+    "the snapshot does not hold what would be gone: restore other tables with --only, or apply"
+    " files that have it"
+)
+
+
+def _worded(dangers: Iterable[Danger], desired: Desired) -> Iterator[Danger]:
+    """Yield dangers of what the desired rows lack; no file can correct those of a snapshot."""
+    for danger in dangers:
+        yield replace(danger, fix=_SNAPSHOT_HOLDS) if desired.source is SNAPSHOT else danger
 
 
 def _servers(
