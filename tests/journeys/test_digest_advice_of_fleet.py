@@ -134,6 +134,14 @@ def test_suggestions_need_the_same_rules_everywhere(offline: Project, fleet: lis
     ended(found, 3, "px3: other mysql-query_digests variables than px1, px2")
 
 
+def test_no_apply_changes_another_version(offline: Project, fleet: list[Sandbox]) -> None:
+    with Sandbox(version="3.0.3") as newer:
+        instance = f"{{name: px4, host: 127.0.0.1, port: {newer.port}, password: admin}}"
+        _add(offline, fleet, instance)
+        found = proxyctl("digest", "suggest", "--all")
+    ended(found, 3, "px4: another version than px1, px2, px3", "fix: choose one with --instance")
+
+
 def test_suggestions_name_the_instances_that_they_lack(
     offline: Project, fleet: list[Sandbox]
 ) -> None:

@@ -103,16 +103,17 @@ def suggest_for_fleet(
 def _refuse_differences(read: Sequence[_ReadInstance]) -> None:
     """Refuse instances that do not route and count alike. Raises: RefusedError."""
     first = read[0]
-    reasons: dict[str, Callable[[_ReadInstance], object]] = {
-        "another version": attrgetter("instance.version"),
-        "other rules, users or routing variables": attrgetter("likeness"),
-        "other mysql-query_digests variables": attrgetter("variables"),
-    }
-    for what, value_of in reasons.items():
+    apply = "bring them in line with apply --all, or choose one with --instance"
+    reasons: list[tuple[str, str, Callable[[_ReadInstance], object]]] = [
+        ("another version", "choose one with --instance", attrgetter("instance.version")),
+        ("other rules, users or routing variables", apply, attrgetter("likeness")),
+        ("other mysql-query_digests variables", apply, attrgetter("variables")),
+    ]
+    for what, fix, value_of in reasons:
         others = [one.instance.name for one in read if value_of(one) != value_of(first)]
         if others:
             names = [one.instance.name for one in read if one.instance.name not in others]
             raise RefusedError(
                 f"{', '.join(others)}: {what} than {', '.join(names)}, so no suggestion fits all",
-                fix="bring them in line with apply --all, or choose one with --instance",
+                fix=fix,
             )
