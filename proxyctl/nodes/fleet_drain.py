@@ -104,6 +104,14 @@ class FleetNodeResult:
         return bool(is_out) and all(outcome.unused for outcome in is_out)
 
     @property
+    def stopped_at_unread(self) -> bool:
+        """Whether no instance was changed because another could not be read."""
+        untouched = (NodeState.NOT_TOUCHED, NodeState.NOT_THERE)
+        states = [outcome.state for outcome in self.instances]
+        is_untouched = all(state in untouched for state in states)
+        return bool(self.unread and states) and is_untouched and not self.was_interrupted
+
+    @property
     def exit_code(self) -> ExitCode:
         """The worst code; 4 when an instance was changed and another was not."""
         if self.was_interrupted:

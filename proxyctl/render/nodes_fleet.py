@@ -66,6 +66,8 @@ def node_at_all_text(result: FleetNodeResult, style: Style = PLAIN) -> str:
             lines.append(f"{instance}: {style('refuse', outcome.state)}")
             lines += (f"  {line}" for line in _problems(outcome))
     lines += failures(result.unread, style)
+    if result.stopped_at_unread:
+        lines += style.line(_CORRECT)
     names: dict[str, list[str]] = {
         state: [outcome.name for outcome in result.instances if outcome.state is state]
         for state in NodeState
@@ -73,6 +75,12 @@ def node_at_all_text(result: FleetNodeResult, style: Style = PLAIN) -> str:
     lines.append(states_line(names, result.unread))
     text = "\n".join(lines) + "\n"
     return text + unused_text(result.node) if result.node and result.is_unused else text
+
+
+_CORRECT = (
+    "fix: correct what the error says, and run it again; or --keep-going changes the others and"
+    " exits with 4"
+)
 
 
 def _problems(outcome: NodeOutcome) -> list[str]:

@@ -185,6 +185,9 @@ def test_one_that_cannot_be_read(fleet: list[Sandbox], offline: Project) -> None
     found = drain()
     assert found.code == 1, found.text
     assert "error: cannot connect to 127.0.0.1:1: refused" in found.out
+    assert (
+        "fix: correct what the error says, and run it again; or --keep-going changes" in found.out
+    )
     last = "Fleet of 4 instances: 3 not touched: px1, px2, px3; 1 not read: down.\n"
     assert found.out.endswith(last)
     assert statuses(fleet) == ["ONLINE"] * 3
