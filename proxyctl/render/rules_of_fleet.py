@@ -26,12 +26,23 @@ def rules_of_fleet_text(fleet: RulesOfFleet, style: Style = PLAIN, *, width: int
             width,
         )
         lines += ["", *_table(fleet, style), ""]
-        if fleet.never_hit:
-            ids = ", ".join(map(str, fleet.never_hit))
-            lines += wrapped(f"never hit on any of {counted(count, 'instance')}: {ids}", width)
+        for text in _never_hit(fleet):
+            lines += wrapped(text, width)
     lines += failures(fleet.failed, style)
     lines.append(counts_line(count, [*_parts(fleet)], fleet.failed))
     return "\n".join(lines) + "\n"
+
+
+def _never_hit(fleet: RulesOfFleet) -> Iterator[str]:
+    """Yield the rules that are never hit, one line for those that the same instances have."""
+    ids: dict[tuple[str, ...], list[str]] = {}
+    for rule_id, names in fleet.never_hit.items():
+        ids.setdefault(tuple(names), []).append(str(rule_id))
+    count = len(fleet.reports)
+    for having, listed in ids.items():
+        is_everywhere = len(having) == count
+        where = f"any of {counted(count, 'instance')}" if is_everywhere else listed_names(having)
+        yield f"never hit on {where}: {', '.join(listed)}"
 
 
 def _table(fleet: RulesOfFleet, style: Style) -> Iterator[str]:
@@ -75,6 +86,7 @@ RULES_OF_FLEET: Shape[RulesOfFleet] = Shape(
     "instances failed never_hit differing rules",
     instances=lambda fleet: RULES.each(fleet.reports),
     failed=lambda fleet: FAILED.each(fleet.failed),
+    never_hit=lambda fleet: [*fleet.never_hit],
     rules=lambda fleet: RULE_OF_FLEET.each(fleet.rules),
 )
 RULE_OF_FLEET: Shape[RuleOfFleet] = Shape(

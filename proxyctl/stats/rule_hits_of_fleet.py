@@ -68,12 +68,17 @@ class RulesOfFleet:
         return any(one.interval_s is None or one.was_reloaded for one in self.reports)
 
     @property
-    def never_hit(self) -> list[int]:
-        """The rule_ids of the rules without a hit on any instance that has them."""
-        hits: dict[int, int] = {}
+    def never_hit(self) -> dict[int, list[str]]:
+        """The rules without a hit on any instance that has them, each with these instances."""
+        versions: dict[int, list[RuleOfFleet]] = {}
         for rule in self.rules:
-            hits[rule.rule_id] = hits.get(rule.rule_id, 0) + rule.hits
-        return [rule_id for rule_id, count in hits.items() if not count]
+            versions.setdefault(rule.rule_id, []).append(rule)
+        names = [report.name for report in self.reports]
+        return {
+            rule_id: [name for name in names if any(name in one.instances for one in found)]
+            for rule_id, found in versions.items()
+            if not any(one.hits for one in found)
+        }
 
     @property
     def differing(self) -> list[int]:
