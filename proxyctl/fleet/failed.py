@@ -34,3 +34,8 @@ _WORST_FIRST = (
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
     """Return the exit code of a command over several instances."""
     return min(codes, key=_WORST_FIRST.index, default=ExitCode.DONE)
+
+
+def worst_of(failed: Iterable[Failed]) -> ExitCode:
+    """Return the exit code of a command that could not read some instances."""
+    return worst(failure.error.exit_code for failure in failed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.errors import ExitCode
-from proxyctl.fleet.failed import Failed, worst
+from proxyctl.fleet.failed import Failed, worst_of
 from proxyctl.nodes.model import NodeReport, NodeRow
 from proxyctl.proxysql.topology import Node, node_text
 
@@ -55,7 +55,7 @@ class NodesOfFleet:
     @property
     def exit_code(self) -> ExitCode:
         """The worst code of the instances that could not be read."""
-        return worst([failure.error.exit_code for failure in self.failed])
+        return worst_of(self.failed)
 
 
 def placement_of(rows: Sequence[NodeRow]) -> Placement:

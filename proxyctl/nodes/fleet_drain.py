@@ -129,21 +129,21 @@ def drain_at_all(targets: Sequence[Target], request: FleetNodeRequest) -> FleetN
     Nothing is changed if an instance cannot be read, unless the request keeps going. Raises:
     UsageError, RefusedError before any change.
     """
-    return _AtAll(targets, request).run(drain, NodeState.DRAINED, NodeState.ALREADY_DRAINED)
+    return NodeOperation(targets, request).run(drain, NodeState.DRAINED, NodeState.ALREADY_DRAINED)
 
 
 def restore_at_all(targets: Sequence[Target], request: FleetNodeRequest) -> FleetNodeResult:
     """Restore a node at every instance that has it. As `drain_at_all`, but never undone."""
-    return _AtAll(targets, request).run(restore, NodeState.RESTORED, NodeState.NOT_DRAINED)
+    return NodeOperation(targets, request).run(restore, NodeState.RESTORED, NodeState.NOT_DRAINED)
 
 
-class _AtAll:
+class NodeOperation:
     """A drain or restore in progress. `_outcomes`: the result of each instance so far."""
 
     def __init__(self, targets: Sequence[Target], request: FleetNodeRequest) -> None:
         self._request = request
         self._was_interrupted = False
-        seen, self._unread = at_all(targets, _seen, workers=request.workers)
+        seen, self._unread = at_all(targets, _nodes_of, workers=request.workers)
         self._node = (
             find_node(request.each.node, {node for one in seen for node in one.nodes})
             if seen
@@ -277,7 +277,7 @@ class _AtAll:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class NodesOfInstance:
     """The nodes and the cluster of an instance."""
 
     target: Target
@@ -287,7 +287,7 @@ class _Seen:
     """The members of its ProxySQL Cluster."""
 
 
-def _seen(target: Target) -> _Seen:
+def _nodes_of(target: Target) -> NodesOfInstance:
     with target.connect() as client:
         layout = read_layouts(client)["mysql_servers"]
         read = server_reader(layout)
@@ -297,10 +297,10 @@ def _seen(target: Target) -> _Seen:
             for row in read_layer(client, [layout], layer)[layout.name].values()
         ]
         nodes = {server.node for server in servers if not server.is_off}
-        return _Seen(target, frozenset(nodes), read_peers(client))
+        return NodesOfInstance(target, frozenset(nodes), read_peers(client))
 
 
-def _refuse_members(having: Sequence[_Seen]) -> None:
+def _refuse_members(having: Sequence[NodesOfInstance]) -> None:
     """Refuse members of one ProxySQL Cluster: to the others, a drain looks like configuration."""
     for positions in group_by_cluster([set(map(node_text, one.members)) for one in having]):
         if len(positions) > 1:

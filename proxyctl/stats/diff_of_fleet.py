@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proxyctl.errors import ExitCode, UsageError
-from proxyctl.fleet.failed import Failed, worst
+from proxyctl.fleet.failed import Failed, worst_of
 from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.counters import CounterKey, Growth, growth, tally
 from proxyctl.stats.diff import (
@@ -36,7 +36,7 @@ class DiffOfFleet(Diff):
     @property
     def exit_code(self) -> ExitCode:
         """The worst code of the instances that could not be read."""
-        return worst([failure.error.exit_code for failure in self.failed])
+        return worst_of(self.failed)
 
 
 def compare_fleet(

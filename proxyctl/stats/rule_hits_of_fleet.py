@@ -8,7 +8,7 @@ from functools import cached_property
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ExitCode
-from proxyctl.fleet.failed import Failed, worst
+from proxyctl.fleet.failed import Failed, worst_of
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 
 
@@ -90,4 +90,4 @@ class RulesOfFleet:
     @property
     def exit_code(self) -> ExitCode:
         """The worst code of the instances that could not be read."""
-        return worst([failure.error.exit_code for failure in self.failed])
+        return worst_of(self.failed)

@@ -253,7 +253,7 @@ def _shown(
 
     Instances that cannot be read are named.
     """
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.render.digest_top import digest_top_csv, digest_top_markdown, digest_top_text
     from proxyctl.render.fleet import failures
     from proxyctl.render.prometheus import digest_top_prometheus
@@ -273,7 +273,7 @@ def _shown(
             prometheus=lambda: digest_top_prometheus(ranking),
         )
     say(*failures(ranking.failed, style(sys.stderr)))
-    return worst([failure.error.exit_code for failure in ranking.failed])
+    return worst_of(ranking.failed)
 
 
 def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:

@@ -31,7 +31,7 @@ ENDING = ".jsonl.gz"
 
 def snapshot_all(targets: Sequence[Target], fleet: FleetOptions, out: str | None) -> int:
     """Write a file for each instance into a new or empty folder. Raises: UsageError."""
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.fleet import counts_line, failures
     from proxyctl.stats.digest_file import write_digest_file
@@ -55,7 +55,7 @@ def snapshot_all(targets: Sequence[Target], fleet: FleetOptions, out: str | None
         say(*lines)
     say(*failures(failed, style(sys.stderr)))
     say(counts_line(len(saved), [f"{len(saved)} saved"] if saved else [], failed))
-    return worst([failure.error.exit_code for failure in failed])
+    return worst_of(failed)
 
 
 # digest diff -------------------------------------------------------------------------------------

@@ -309,7 +309,7 @@ def report(
 
     With --all: added up over all instances. With --store: of a time in the past.
     """
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.render.fleet import failures
     from proxyctl.render.report import report_html
     from proxyctl.stats.digest_file import read_digest_file
@@ -345,7 +345,7 @@ def report(
         size = size_text(path.stat().st_size)
         say(f"{counted(page.count, 'digest')} reported in {path} ({size})")
     say(*failures(failed, style(sys.stderr)))
-    return worst([failure.error.exit_code for failure in failed])
+    return worst_of(failed)
 
 
 def _check_target(path: Path, snapshots: Sequence[str]) -> None:

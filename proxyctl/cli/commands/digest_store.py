@@ -79,7 +79,7 @@ def _collect(targets: Sequence[Target], path: Path, fleet: FleetOptions, keep: i
 
     Raises: ProxyctlError; without --all also the error of the instance.
     """
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.digest_collect import collected_lines
     from proxyctl.render.fleet import failures
@@ -98,7 +98,7 @@ def _collect(targets: Sequence[Target], path: Path, fleet: FleetOptions, keep: i
     )
     if keep is not None:
         forget(path, int(time.time()) - keep)
-    return worst([failure.error.exit_code for failure in failed])
+    return worst_of(failed)
 
 
 # digest regressions ------------------------------------------------------------------------------

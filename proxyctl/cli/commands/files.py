@@ -158,7 +158,7 @@ def _export_all(
     workers: int,
 ) -> int:
     """Write a file for each instance into a new or empty folder. Raises: UsageError."""
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.fleet.targets import at_all
     from proxyctl.interchange.export_instance import export_instance
     from proxyctl.render.fleet import counts_line, failures
@@ -177,7 +177,7 @@ def _export_all(
         write_rows(file, secrets, str(path))
     say(*failures(failed, style(sys.stderr)))
     say(counts_line(len(exported), [f"{len(exported)} exported"] if exported else [], failed))
-    return worst([failure.error.exit_code for failure in failed])
+    return worst_of(failed)
 
 
 def import_(

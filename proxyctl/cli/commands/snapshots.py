@@ -193,7 +193,7 @@ def snapshot(
 
 def _snapshot_all(targets: Sequence[Target], fleet: FleetOptions, format: str) -> int:
     """Save what each instance holds; name those that cannot be read."""
-    from proxyctl.fleet.failed import worst
+    from proxyctl.fleet.failed import worst_of
     from proxyctl.fleet.targets import at_all
     from proxyctl.render.fleet import failures
     from proxyctl.render.history import snapshots_json
@@ -211,4 +211,4 @@ def _snapshot_all(targets: Sequence[Target], fleet: FleetOptions, format: str) -
         json=lambda: snapshots_json(taken, failed),
     )
     say(*failures(failed, style(sys.stderr)))
-    return worst([failure.error.exit_code for failure in failed])
+    return worst_of(failed)

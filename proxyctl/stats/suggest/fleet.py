@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from proxyctl.config.project import Project
 from proxyctl.errors import ExitCode, InstanceError, RefusedError
-from proxyctl.fleet.failed import Failed, worst
+from proxyctl.fleet.failed import Failed, worst_of
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.proxysql.configuration import Configuration
@@ -36,7 +36,7 @@ class SuggestionsOfFleet:
     @property
     def exit_code(self) -> ExitCode:
         """The worst code of the instances that could not be read."""
-        return worst([failure.error.exit_code for failure in self.failed])
+        return worst_of(self.failed)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The kinds of suggestions, apart from what makes them: the command line lists them."""
+"""The kinds of suggestions.
+
+The command line lists them at every start. In a file with what makes suggestions, they would bring
+its imports along.
+"""
 
 from __future__ import annotations
 
