@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.fleet.failed import Failed, worst_of
-from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.counters import CounterKey, Growth, growth, tally
 from proxyctl.stats.diff import (
     Diff,
@@ -23,6 +22,7 @@ from proxyctl.stats.diff import (
     notes_of,
     refuse_no_time,
 )
+from proxyctl.stats.differing_digests import apart_notes, with_names
 from proxyctl.stats.model import DigestTable, Group
 
 

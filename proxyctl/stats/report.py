@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.apart import apart_notes, with_names
 from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts, growth, tally
+from proxyctl.stats.differing_digests import apart_notes, with_names
 from proxyctl.stats.model import DigestTable, Group, Load
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from proxyctl.stats.apart import apart_notes
 from proxyctl.stats.counters import CounterKey
 from proxyctl.stats.diff import (
     ComparedInstance,
@@ -22,6 +21,7 @@ from proxyctl.stats.diff import (
     SideLoad,
     list_differences,
 )
+from proxyctl.stats.differing_digests import apart_notes
 from proxyctl.stats.model import Group, Load
 from proxyctl.stats.store.top import COLUMNS
 from proxyctl.stats.store.window import StoredInstance, StoreWindow

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.failed import Failed
 from proxyctl.fleet.targets import Target, at_all
-from proxyctl.stats.apart import apart_notes, with_names
+from proxyctl.stats.differing_digests import apart_notes, with_names
 from proxyctl.stats.model import Load
 from proxyctl.stats.top.groups import GroupPart, added, streamed_groups
 from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, counting_notes
