@@ -64,7 +64,9 @@ class StoreOptions:
         parser=parsed("--since", moment_of),
     )
     until: int | None = value(
-        "TIME", "With --store: until this time. Default: now.", parser=parsed("--until", moment_of)
+        "TIME",
+        "With --store: until this time. Default: the last collection.",
+        parser=parsed("--until", moment_of),
     )
 
     def window(self, selection: SelectionOptions, *, connects: bool = False) -> StoreWindow | None:
@@ -173,4 +175,5 @@ def store_window(
     end = int(time.time()) if until is None else until
     if since >= end:
         raise UsageError("--since is not before --until")
-    return StoreWindow(Path(store), since, end, selection.connection.instance)
+    instance = selection.connection.instance
+    return StoreWindow(Path(store), since, end, instance, has_end=until is not None)

@@ -139,7 +139,9 @@ def regressions(
         parser=parsed("--since", moment_of),
     ),
     until: int | None = value(
-        "TIME", "Look at the time until this. Default: now.", parser=parsed("--until", moment_of)
+        "TIME",
+        "Look at the time until this. Default: the last collection.",
+        parser=parsed("--until", moment_of),
     ),
     against: int = value(
         "TIME",

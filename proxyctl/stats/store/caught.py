@@ -74,9 +74,8 @@ class RulesOfWindow:
         self._comparisons: dict[int, Comparison] = {}
         self._names: defaultdict[str, list[str]] = defaultdict(list)
         known: dict[tuple[str, str], Comparison] = {}
-        window = reader.window
         for instance in reader.instances:
-            noted = noted_routing(reader.store, instance.number, window.since, window.until)
+            noted = noted_routing(reader.store, instance.number, *reader.window.bounds)
             if not isinstance(noted, NotedRouting):
                 self._names[_GAPS[noted]].append(instance.name)
                 continue

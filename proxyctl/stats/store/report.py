@@ -147,8 +147,7 @@ def _loads_over_time(
 def _within(reader: WindowReader) -> tuple[str, tuple[int, int]]:
     """Return the condition for rows of the window, and its parameters."""
     numbers = ",".join(str(one.number) for one in reader.instances)
-    times = reader.window.since, reader.window.until
-    return f"at > ? AND at <= ? AND instance IN ({numbers})", times
+    return f"at > ? AND at <= ? AND instance IN ({numbers})", reader.window.bounds
 
 
 def _length(reader: WindowReader, start: int, end: int) -> int:
@@ -160,6 +159,6 @@ def _length(reader: WindowReader, start: int, end: int) -> int:
     longest: int
     [(longest,)] = reader.store.execute(
         "SELECT max(seconds) FROM period WHERE at > ? AND at <= ?",
-        (reader.window.since, reader.window.until),
+        reader.window.bounds,
     ).fetchall()
     return min(max(longest, 1), HOUR_S)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxyctl.errors import ProxyctlError, UsageError
-from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.model import LARGEST, DigestTable, SeenDigest
 from proxyctl.stats.store.file import opened_store
 from proxyctl.stats.store.series import ADDED
 
@@ -36,6 +36,14 @@ class StoreWindow:
     """The time ends with this moment. Units: unix seconds."""
     instance: str | None = None
     """The name of the only instance to read; None: all."""
+    has_end: bool = True
+    """Whether `until` bounds what is read. If not, it is the present time of this machine, which
+    may be behind the clock of an instance."""
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The moments after which, and until which, a period ends. Units: unix seconds."""
+        return self.since, self.until if self.has_end else LARGEST
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ class WindowReader:
             "SELECT id, name, address, min(at - seconds), max(at), sum(seconds), sum(is_cleared)"
             " FROM instance JOIN period ON period.instance = instance.id"
             " WHERE at > ? AND at <= ? GROUP BY id ORDER BY name, address",
-            (window.since, window.until),
+            window.bounds,
         ).fetchall()
         for number, name, address, start, end, seconds, cleared in rows:
             if window.instance in (None, name):
@@ -105,10 +113,11 @@ class WindowReader:
 
     def _settings(self, instance: int) -> tuple[str, Mapping[str, str]]:
         """Return the version and the variables at the end of the window."""
+        _, until = self.window.bounds
         version, variables = self.store.execute(
             "SELECT version, variables FROM settings WHERE instance = ?"
             " ORDER BY since <= ? DESC, abs(since - ?) LIMIT 1",
-            (instance, self.window.until, self.window.until),
+            (instance, until, until),
         ).fetchone()
         return version, json.loads(variables)
 
@@ -119,7 +128,6 @@ class WindowReader:
         first_at and last_at: the ends of the first and the last period in which it ran.
         """
         numbers = ",".join(str(one.number) for one in self.instances)
-        times = (self.window.since, self.window.until)
         self.store.execute(f"DROP TABLE IF EXISTS temp.{self.sums}")
         self.store.execute(
             f"CREATE TEMP TABLE {self.sums} (series INTEGER PRIMARY KEY, count_star INTEGER,"
@@ -136,7 +144,7 @@ class WindowReader:
                 f" ON CONFLICT (series) DO UPDATE SET {ADDED},"
                 " first_at = min(first_at, excluded.first_at),"
                 " last_at = max(last_at, excluded.last_at)",
-                times,
+                self.window.bounds,
             )
 
 

@@ -49,7 +49,7 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
     Raises: ProxyctlError for a file that is no store, and if nothing was counted in one of the
     two times; UsageError for an instance that the store lacks.
     """
-    earlier = replace(window, since=window.since - against_s, until=window.since)
+    earlier = replace(window, since=window.since - against_s, until=window.since, has_end=True)
     with opened_store(window.path) as store:
         store.execute("BEGIN")  # other collections are not seen
         before = WindowReader(store, earlier, SUMS_BEFORE)
