@@ -89,7 +89,7 @@ def test_the_rules_that_caught_a_digest_then_and_now(shop: CountingSandbox) -> N
     load_rules(shop.instance, "1, '^SELECT', NULL, 10", "0, ' slow ', NULL, 20")
     run_again(shop)
     found = regressions("--format", "json")
-    assert "note" not in found.err
+    assert "rules" not in found.err
     assert catchers(found, SLOW) == ([[1]], [[0]])
     assert catchers(found, NEW) == ([[1]], [[1]])
     assert catchers(found, GONE) == ([[1]], [[1]])

@@ -125,8 +125,9 @@ def test_each_rate_is_over_the_time_that_was_collected(two_hours: Project) -> No
     same = by_text(found)[SAME]["after"]
     assert same["queries_per_s"] == round(100 / HOUR_S + 50 / 600, 6)
     assert [one["is_cleared"] for one in found.json["instances"]] == [False, True]
-    [note] = found.json["notes"]
+    note, gap = found.json["notes"]
     assert note.startswith("px2: the counters were cleared in between")
+    assert gap == "px2: only 16% of this time was collected"
 
 
 def test_against_gives_another_length_to_the_time_before(two_hours: Project) -> None:

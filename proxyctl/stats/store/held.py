@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
+from proxyctl.stats.apart import with_names
 from proxyctl.stats.model import TABLE_GROUPS
 from proxyctl.stats.rows_of_fleet import HeldDigests
 from proxyctl.stats.store.top import COLUMNS, counted_instance
@@ -45,8 +46,9 @@ def read_stored_digests(window: StoreWindow, names: Iterable[str]) -> StoredDige
     with opened_window(window) as reader:
         chosen = [one for one in reader.instances if one.name in wanted]
         held = {one.name: _held(reader, one.name) for one in chosen}
-        notes = [note for one in chosen for note in one.notes(window)]
         others = [one.name for one in reader.instances if one.name not in wanted]
+        reader.instances = chosen
+        notes = [*with_names(reader.doubts()), *reader.gap_notes("this time")]
     if others:
         notes.append(f"{', '.join(others)}: in the store and not in the files, so left out")
     return StoredDigests(window, held, notes)

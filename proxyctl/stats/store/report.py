@@ -25,7 +25,7 @@ def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestRepo
         steps = _Steps.of(reader)
         intervals = _intervals(reader, steps)
         # The page itself names the times at which counters were cleared.
-        notes = [note for one in instances for note in replace(one, cleared=0).notes(window)]
+        notes = reader.notes(names_clears=False)
         if len(tables) > 1:
             report = make_report_of_fleet(tables, limit=limit)
         else:

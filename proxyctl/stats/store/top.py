@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proxyctl.stats.apart import with_names
 from proxyctl.stats.model import Group, Load
 from proxyctl.stats.store.series import bindable
 from proxyctl.stats.store.window import (
@@ -38,11 +39,11 @@ class TopOfStore(Ranking):
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         counting = (
-            f"{one.name}: {note}"
+            (one.name, note)
             for one in self.instances
             for note in counting_notes(one.variables, self.options, one.total)
         )
-        return [*counting, *self.further_notes]
+        return [*with_names(dict.fromkeys(counting)), *self.further_notes]
 
 
 def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
@@ -61,13 +62,12 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
             total=total,
             longest=max((int(text) for text in lengths if text.isdecimal()), default=0),
         )
-        notes = [note for one in reader.instances for note in one.notes(window)]
         return TopOfStore(
             **{**vars(ranking), "instances": instances},
             window=window,
             start=min(one.start for one in reader.instances),
             end=max(one.end for one in reader.instances),
-            further_notes=tuple(notes),
+            further_notes=tuple(reader.notes()),
         )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proxyctl.errors import ProxyctlError, UsageError
+from proxyctl.stats.apart import with_names
 from proxyctl.stats.model import LARGEST, DigestTable, SeenDigest
 from proxyctl.stats.store.file import opened_store
 from proxyctl.stats.store.series import ADDED
@@ -22,6 +23,11 @@ _SUMS = (
     "sum(count_star), sum(sum_time), ifnull(min(nullif(min_time, 0)), 0), max(max_time),"
     " sum(sum_rows_affected), sum(sum_rows_sent), min(at), max(at)"
 )
+
+LEAST_PART = 0.9
+"""The part of a time that must have been collected of an instance, or a note says so."""
+MOST_NAMES = 10
+"""The most instances that a note about missing time names."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,8 @@ class StoredInstance:
     """When the last period ended. Units: unix seconds."""
     seconds: int
     """The length of all periods. Units: seconds."""
+    longest: int
+    """The length of the longest period. Units: seconds."""
     cleared: int
     """The periods in which counters were cleared."""
 
@@ -77,39 +85,61 @@ class StoredInstance:
         """Yield why the sums of the window may mislead."""
         if self.cleared:
             yield (
-                f"{self.name}: the counters were cleared in between: what was counted between a"
-                " collection and that is lost"
+                "the counters were cleared in between: what was counted between a collection and"
+                " that is lost"
             )
-        if window.since and self.seconds > 1.1 * (window.until - window.since):
+        length = max(window.until, self.end) - window.since
+        if window.since and self.seconds > 1.1 * length:
             yield (
-                f"{self.name}: its first collection in this time counted since before it, so more"
-                " is listed than ran in it"
+                "its first collection in this time counted since before it, so more is listed than"
+                " ran in it"
             )
+
+
+@dataclass(frozen=True)
+class StoredHistory:
+    """What a store holds of an instance at any time, also if it changed its address."""
+
+    name: str
+    """The name of the instance in the files, or its address."""
+    collections: int
+    """How often it was collected."""
+    start: int | None
+    """When the first period began; None without periods. Units: unix seconds."""
+    end: int | None
+    """When the last period ended; None without periods. Units: unix seconds."""
 
 
 class WindowReader:
-    """A window, open for reading. `sums`: the name of its temporary table with a row per series."""
+    """A window, open for reading.
+
+    It has the instances with periods in the window, and the histories of those without (`missing`).
+    """
 
     def __init__(self, store: sqlite3.Connection, window: StoreWindow, sums: str = "sums") -> None:
+        """Read the instances. `sums`: the name of the temporary table with a row per series."""
         self.store = store
         self.window = window
         self.sums = sums
         self.instances = [*self._instances()]
+        histories = [one for one in _histories(store) if window.instance in (None, one.name)]
+        names = {one.name for one in self.instances}
+        self.missing = [one for one in histories if one.name not in names]
+        self._starts = {one.name: one.start for one in histories if one.start is not None}
 
     def _instances(self) -> Iterator[StoredInstance]:
         window = self.window
         rows = self.store.execute(
-            "SELECT id, name, address, min(at - seconds), max(at), sum(seconds), sum(is_cleared)"
-            " FROM instance JOIN period ON period.instance = instance.id"
-            " WHERE at > ? AND at <= ? GROUP BY id ORDER BY name, address",
+            "SELECT id, name, address, min(at - seconds), max(at), sum(seconds),"
+            " max(seconds), sum(is_cleared) FROM instance"
+            " JOIN period ON period.instance = instance.id WHERE at > ? AND at <= ?"
+            " GROUP BY id ORDER BY name, address",
             window.bounds,
         ).fetchall()
-        for number, name, address, start, end, seconds, cleared in rows:
+        for number, name, address, *times in rows:
             if window.instance in (None, name):
-                version, variables = self._settings(number)
-                yield StoredInstance(
-                    number, name, address, version, variables, start, end, seconds, cleared
-                )
+                settings = self._settings(number)
+                yield StoredInstance(number, name, address, *settings, *times)
 
     def _settings(self, instance: int) -> tuple[str, Mapping[str, str]]:
         """Return the version and the variables at the end of the window."""
@@ -120,6 +150,57 @@ class WindowReader:
             (instance, until, until),
         ).fetchone()
         return version, json.loads(variables)
+
+    def notes(self, *, names_clears: bool = True) -> list[str]:
+        """Return why the sums may mislead, and what the store lacks of the time.
+
+        `names_clears`: also the instances whose counters were cleared.
+        """
+        return [
+            *with_names(self.doubts(names_clears=names_clears)),
+            *self.gap_notes("this time"),
+            *missing_notes(self.missing, "not collected in this time"),
+        ]
+
+    def doubts(self, *, names_clears: bool = True) -> dict[tuple[str, str], None]:
+        """Return why the sums may mislead. Shape: the name of an instance and a note, each once."""
+        return dict.fromkeys(
+            (one.name, note)
+            for one in self.instances
+            for note in (one if names_clears else replace(one, cleared=0)).notes(self.window)
+        )
+
+    def gap_notes(self, when: str) -> Iterator[str]:
+        """Yield which instances were collected for a part only. `when`: the words for the time."""
+        begin, end = self._span()
+        percents: dict[bool, dict[str, int]] = {False: {}, True: {}}
+        for name in dict.fromkeys(one.name for one in self.instances):
+            part = self._collected_s(name, begin, end) / max(end - begin, 1)
+            if part < LEAST_PART:
+                percents[self._starts[name] > begin][name] = int(100 * part)
+        if gaps := percents[False]:
+            yield f"{_listed([*gaps])}: {_part_text(gaps.values())} of {when} was collected"
+        if young := percents[True]:
+            text = _part_text(young.values())
+            yield f"{_listed([*young])}: first collected in {when}, so {text} of it was collected"
+
+    def _span(self) -> tuple[int, int]:
+        """Return the time of which periods are missed; without --since, that of the instances."""
+        last = max(one.end for one in self.instances)
+        if not self.window.since:
+            return min(one.start for one in self.instances), last
+        return self.window.since, self.window.until
+
+    def _collected_s(self, name: str, begin: int, end: int) -> int:
+        """Return the seconds that were collected of an instance, also if it changed its address.
+
+        The time since the last collection is not missed, unless the next one is clearly overdue.
+        """
+        parts = [one for one in self.instances if one.name == name]
+        seconds = sum(one.seconds - max(begin - one.start, 0) for one in parts)
+        quiet = end - max(one.end for one in parts)
+        is_overdue = quiet > 2 * max(one.longest for one in parts)
+        return seconds if is_overdue else seconds + max(quiet, 0)
 
     def add_up(self) -> None:
         """Fill the temporary table with the growth of the instances.
@@ -164,28 +245,71 @@ def opened_window(window: StoreWindow) -> Iterator[WindowReader]:
         yield reader
 
 
-def nothing_counted(store: sqlite3.Connection, window: StoreWindow) -> ProxyctlError:
-    """Return the error for a window without periods."""
-    names = [name for (name,) in store.execute("SELECT name FROM instance ORDER BY name")]
+def _histories(store: sqlite3.Connection) -> Iterator[StoredHistory]:
+    """Yield what the store holds of each instance by name, in the order of names."""
+    rows = store.execute(
+        "SELECT name, sum(collections), min(start), max(end) FROM instance LEFT JOIN"
+        " (SELECT instance, min(at - seconds) AS start, max(at) AS end FROM period"
+        " GROUP BY instance) ON instance = id GROUP BY name ORDER BY name"
+    )
+    yield from (StoredHistory(*row) for row in rows.fetchall())
+
+
+def missing_notes(missing: Sequence[StoredHistory], text: str) -> Iterator[str]:
+    """Yield a note with `text` about instances without periods, and one about new ones.
+
+    An instance whose periods were all deleted is not named.
+    """
+    if names := [one.name for one in missing if one.start is not None]:
+        yield f"{_listed(names)}: {text}"
+    if names := [one.name for one in missing if one.start is None and one.collections == 1]:
+        yield f"{_listed(names)}: collected only once so far, which counts nothing yet"
+
+
+def _part_text(percents: Collection[int]) -> str:
+    """Return `only 40%`, or `only 9% to 40%`."""
+    texts = dict.fromkeys(f"{one}%" for one in (min(percents), max(percents)))
+    return f"only {' to '.join(texts)}" if max(percents) else "less than 1%"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names, the first ones of many with the count of the others."""
+    hidden = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
+
+
+def nothing_counted(
+    store: sqlite3.Connection, window: StoreWindow, *, advice: str = ""
+) -> ProxyctlError:
+    """Return the error for a window without periods. `advice`: what to do, for its fix."""
+    histories = [*_histories(store)]
+    names = [one.name for one in histories]
     if window.instance is not None and window.instance not in names:
         return UsageError(
             f"--instance {window.instance}: no such instance in {window.path}",
             fix=f"instances: {', '.join(names) or 'none'}",
         )
-    [(first, last)] = store.execute("SELECT min(at - seconds), max(at) FROM period").fetchall()
-    if first is None:
+    chosen = [one for one in histories if window.instance in (None, one.name)]
+    starts = [one.start for one in chosen if one.start is not None]
+    ends = [one.end for one in chosen if one.end is not None]
+    where = "" if window.instance is None else f" at {window.instance}"
+    if not starts:
         return ProxyctlError(
-            f"{window.path}: nothing was counted yet: a first collection only notes the counters",
+            f"{window.path}: nothing was counted{where} yet: a first collection only notes the"
+            " counters",
             fix="collect again",
         )
+    who = "" if window.instance is None else f"{window.instance}: "
+    covers = f"{who}the store covers {moment_text(min(starts))} to {moment_text(max(ends))}"
     return ProxyctlError(
-        f"{window.path}: nothing was counted from {_moment(window.since)} to"
-        f" {_moment(window.until)}",
-        fix=f"the store covers {_moment(first)} to {_moment(last)}",
+        f"{window.path}: nothing was counted{where} from {moment_text(window.since)} to"
+        f" {moment_text(window.until)}",
+        fix="; ".join(filter(None, [covers, advice])),
     )
 
 
-def _moment(seconds: int) -> str:
+def moment_text(seconds: int) -> str:
+    """Return unix seconds as `2026-11-28T14:30:00Z`."""
     from datetime import UTC, datetime
 
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -218,7 +342,7 @@ def read_window_table(
             [max(start, window.since)],
         )
         rows = [SeenDigest._make(row) for row in cursor]
-        notes = [note for one in instances for note in one.notes(window)]
+        notes = reader.notes()
     first = instances[-1]
     name = first.name if len(instances) == 1 else window.path.name
     address = first.address if len(instances) == 1 else window.path.name

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from proxyctl.errors import ProxyctlError
+from proxyctl.stats.apart import with_names
 from proxyctl.stats.counters import doubts
 from proxyctl.stats.store.file import opened_store
-from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader, nothing_counted
+from proxyctl.stats.store.keep import HOUR_S
+from proxyctl.stats.store.window import (
+    StoredInstance,
+    StoreWindow,
+    WindowReader,
+    missing_notes,
+    moment_text,
+    nothing_counted,
+)
 
 SUMS_BEFORE, SUMS_AFTER = "sums_before", "sums_after"
 """The temporary tables with the sums of the two times; see `WindowReader.add_up`."""
@@ -35,11 +45,18 @@ class WindowPair:
     def notes(self) -> Iterator[str]:
         """Yield why a comparison may mislead."""
         yield from self.left_out
-        for before, after in self.instances:
-            for doubt in doubts([before.table(), after.table()]):
-                yield f"{after.name}: {doubt}"
-            yield from before.notes(self.before.window)
-            yield from after.notes(self.after.window)
+        of_both = (
+            (after.name, doubt)
+            for before, after in self.instances
+            for doubt in doubts([before.table(), after.table()])
+        )
+        yield from with_names(
+            {**dict.fromkeys(of_both), **self.before.doubts(), **self.after.doubts()}
+        )
+        yield from self.before.gap_notes("the time before")
+        yield from self.after.gap_notes("this time")
+        in_none = [one for one in self.before.missing if one in self.after.missing]
+        yield from missing_notes(in_none, "not collected in this time, nor before")
 
 
 @contextmanager
@@ -56,11 +73,12 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
         after = WindowReader(store, window, SUMS_AFTER)
         for reader in (before, after):
             if not reader.instances:
-                raise nothing_counted(store, reader.window)
+                raise nothing_counted(store, reader.window, advice=_advice(store, window))
         numbers = {one.number for one in before.instances} & {one.number for one in after.instances}
         if not numbers:
             raise ProxyctlError(
-                f"{window.path}: no instance was collected in both times", fix="change --since"
+                f"{window.path}: no instance was collected in both times",
+                fix=_advice(store, window),
             )
         left_out = []
         for reader, when in ((before, "before"), (after, "in")):
@@ -70,3 +88,19 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
             reader.instances = [one for one in reader.instances if one.number in numbers]
             reader.add_up()
         yield WindowPair(before, after, left_out)
+
+
+def _advice(store: sqlite3.Connection, window: StoreWindow) -> str:
+    """Return options that compare the two halves of what the store has of an instance."""
+    times = store.execute(
+        "SELECT at, at - seconds FROM period WHERE instance = (SELECT period.instance FROM period"
+        " JOIN instance ON instance.id = period.instance WHERE ?1 IS NULL OR name = ?1"
+        " GROUP BY period.instance ORDER BY count(*) DESC LIMIT 1) ORDER BY at",
+        [window.instance],
+    ).fetchall()
+    if len(times) < 2:
+        return "collect again: two times need two collections after the first"
+    middle, _ = times[(len(times) - 1) // 2]
+    seconds = middle - min(start for _, start in times)
+    unit, length = ("h", HOUR_S) if seconds % HOUR_S == 0 else ("min", 60)
+    return f"for example --since {moment_text(middle)} --against {-(-seconds // length)}{unit}"
