@@ -28,7 +28,7 @@ from proxyctl.stats.diff import (
     SideLoad,
 )
 from proxyctl.stats.diff_of_fleet import DiffOfFleet
-from proxyctl.stats.model import DigestTable, Group, Load
+from proxyctl.stats.model import DigestTable, Group
 from proxyctl.stats.store.diff import DiffOfStore
 from proxyctl.stats.store.window import StoreWindow
 from proxyctl.stats.units import number_text, share_text, time_text
@@ -87,8 +87,8 @@ def _totals(diff: Diff) -> Iterator[Total]:
     times = [f"{time_text(side.busy)}/s" for side in (before, after)]
     yield "query time", times[0], times[1], change_text(before.busy, after.busy)
     has_both = before.load.count_star and after.load.count_star
-    change = change_text(before.load.average, after.load.average) if has_both else ""
-    yield "average", _average(before.load), _average(after.load), change
+    change = change_text(before.average, after.average) if has_both else ""
+    yield "average", average_text(before), average_text(after), change
 
 
 def _seconds_text(seconds: Sequence[int]) -> str:
@@ -97,8 +97,9 @@ def _seconds_text(seconds: Sequence[int]) -> str:
     return " to ".join(dict.fromkeys(texts))
 
 
-def _average(load: Load) -> str:
-    return time_text(load.average) if load.count_star else "-"
+def average_text(side: SideLoad) -> str:
+    """Return the average time of a query, `-` without queries."""
+    return time_text(side.average) if side.load.count_star else "-"
 
 
 def _rate(side: SideLoad) -> str:
@@ -115,8 +116,8 @@ _COLUMNS: tuple[TableColumn[DigestDifference], ...] = (
     TableColumn("after", lambda one: _busy(one.after)),
     TableColumn("queries", lambda one: _rate(one.before)),
     TableColumn("after", lambda one: _rate(one.after)),
-    TableColumn("avg", lambda one: _average(one.before.load)),
-    TableColumn("after", lambda one: _average(one.after.load)),
+    TableColumn("avg", lambda one: average_text(one.before)),
+    TableColumn("after", lambda one: average_text(one.after)),
     TableColumn("change", lambda one: _average_change(one)),
 )
 """The columns of an entry, each number before and after."""
@@ -124,8 +125,8 @@ _COLUMNS: tuple[TableColumn[DigestDifference], ...] = (
 
 def _average_change(entry: DigestDifference) -> str:
     """Return how much slower or faster a digest became; '' if unknown."""
-    before, after = entry.before.load, entry.after.load
-    is_known = after.count_star and entry.verdict is not DigestTrend.FEW_CALLS
+    before, after = entry.before, entry.after
+    is_known = after.load.count_star and entry.verdict is not DigestTrend.FEW_CALLS
     return change_text(before.average, after.average) if is_known else ""
 
 
@@ -260,7 +261,7 @@ FIGURES: Shape[SideLoad] = Shape(
     "count_star sum_time average max_time sum_rows_sent sum_rows_affected hostgroups"
     " queries_per_s time_per_s",
     **{name: attrgetter(f"load.{name}") for name in ("count_star", "sum_time", "max_time")},
-    average=lambda one: round(one.load.average, 3),
+    average=lambda one: round(one.average, 3),
     sum_rows_sent=attrgetter("load.sum_rows_sent"),
     sum_rows_affected=attrgetter("load.sum_rows_affected"),
     queries_per_s=lambda one: round(one.rate, 6),

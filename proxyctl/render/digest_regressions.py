@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from proxyctl.errors import counted
-from proxyctl.render.digest_diff import FIGURES, change_text, rate_text
+from proxyctl.render.digest_diff import FIGURES, average_text, change_text, rate_text
 from proxyctl.render.digest_store import store_heading
 from proxyctl.render.encode import Shape
 from proxyctl.render.explain import SOURCES
@@ -23,7 +23,6 @@ from proxyctl.render.style import (
 from proxyctl.render.table import TableColumn, aligned, inline, markdown_table
 from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.stats.diff import SideLoad
-from proxyctl.stats.model import Load
 from proxyctl.stats.replay.comparison import QueryTreatment
 from proxyctl.stats.store.caught import CaughtQueries
 from proxyctl.stats.store.regressions import (
@@ -51,18 +50,14 @@ def _columns(found: Regressions) -> list[TableColumn[Regression]]:
         return pair(*map(share_text, sides))
 
     def rates(one: Regression) -> str:
-        sides = (found.before, one.before), (found.after, one.after)
-        texts = (
-            rate_text(load.count_star / side.seconds) if load.count_star else "-"
-            for side, load in sides
-        )
-        return pair(*texts)
+        sides = one.before, one.after
+        return pair(*(rate_text(side.rate) if side.load.count_star else "-" for side in sides))
 
     def averages(one: Regression) -> str:
-        return pair(*(_average(load) for load in (one.before, one.after)))
+        return pair(average_text(one.before), average_text(one.after))
 
     def rows(one: Regression) -> str:
-        return pair(*(_rows(load) for load in (one.before, one.after)))
+        return pair(_rows(one.before), _rows(one.after))
 
     return [
         TableColumn("", lambda one: ", ".join(_WORDS[kind] for kind in one.kinds), is_number=False),
@@ -73,12 +68,9 @@ def _columns(found: Regressions) -> list[TableColumn[Regression]]:
     ]
 
 
-def _average(load: Load) -> str:
-    return time_text(load.average) if load.count_star else "-"
-
-
-def _rows(load: Load) -> str:
-    return number_text(load.rows / load.count_star) if load.count_star else "-"
+def _rows(side: SideLoad) -> str:
+    # A quotient of rates is not exactly whole.
+    return number_text(round(side.rows_per_query, 9)) if side.load.count_star else "-"
 
 
 def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
@@ -87,7 +79,7 @@ def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
     def text(calls: Mapping[int, int]) -> str:
         return ", ".join(seen_hostgroup(number, names) for number in calls)
 
-    before, after = text(one.hostgroups_before), text(one.hostgroups_after)
+    before, after = text(one.before.hostgroups), text(one.after.hostgroups)
     return f"hostgroup {f'{before} -> {after}' if one.is_moved else after or before}"
 
 
@@ -134,16 +126,11 @@ def _sides(found: Regressions) -> Iterator[str]:
         window, load = side.window, side.total
         yield (
             f"{label:<6}  {moment(window.since)} to {moment(window.until)}:"
-            f" {rate_text(load.count_star / side.seconds)},"
-            f" {time_text(load.sum_time / side.seconds)}/s of query time, {_average(load)} a query"
+            f" {rate_text(load.rate)}, {time_text(load.busy)}/s of query time,"
+            f" {average_text(load)} a query"
         )
-    yield (
-        f"query time {change_text(_busy(found.before), _busy(found.after)) or 'not known before'}"
-    )
-
-
-def _busy(side: ComparedWindow) -> float:
-    return side.total.sum_time / side.seconds
+    change = change_text(found.before.total.busy, found.after.total.busy)
+    yield f"query time {change or 'not known before'}"
 
 
 def _counts(found: Regressions) -> str:
@@ -247,12 +234,14 @@ REGRESSIONS: Shape[Regressions] = Shape(
 )
 SIDE_OF_TIME: Shape[ComparedWindow] = Shape(
     "compared time",
-    "since until seconds count_star sum_time average",
+    "since until count_star sum_time average queries_per_s time_per_s",
     since=lambda side: side.window.since,
     until=lambda side: side.window.until,
-    count_star=lambda side: side.total.count_star,
-    sum_time=lambda side: side.total.sum_time,
+    count_star=lambda side: side.total.load.count_star,
+    sum_time=lambda side: side.total.load.sum_time,
     average=lambda side: round(side.total.average, 3),
+    queries_per_s=lambda side: round(side.total.rate, 6),
+    time_per_s=lambda side: round(side.total.busy, 3),
 )
 REGRESSION: Shape[Regression] = Shape(
     "regression",
@@ -281,10 +270,6 @@ def _regression(found: Regressions, one: Regression) -> dict[str, object]:
         one,
         share_before=round(found.before.share(one.before), 6),
         share_after=round(found.after.share(one.after), 6),
-        before=_figures(found.before, one.before, one.hostgroups_before),
-        after=_figures(found.after, one.after, one.hostgroups_after),
+        before=FIGURES.encode(one.before),
+        after=FIGURES.encode(one.after),
     )
-
-
-def _figures(side: ComparedWindow, load: Load, hostgroups: Mapping[int, int]) -> dict[str, object]:
-    return FIGURES.encode(SideLoad.of(load, side.seconds, dict(hostgroups)))

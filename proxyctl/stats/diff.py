@@ -13,7 +13,7 @@ significant if the other side should have shown it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from heapq import nlargest
 from itertools import chain
@@ -115,12 +115,32 @@ class SideLoad:
     """The calls that the other side should have had at this rate."""
     hostgroups: dict[int, int] = field(default_factory=dict)
     """The calls by hostgroup; -1 is the query cache."""
+    rows: float = 0.0
+    """The rows sent and affected per second."""
+
+    @property
+    def average(self) -> float:
+        """The average time of a query in microseconds; 0 without queries.
+
+        It is that of the rates: an instance that was counted for a short time weighs no less.
+        """
+        return self.busy / self.rate if self.rate else 0.0
+
+    @property
+    def rows_per_query(self) -> float:
+        """The average number of rows of a query, of the rates; 0 without queries."""
+        return self.rows / self.rate if self.rate else 0.0
+
+    @property
+    def evened(self) -> Load:
+        """The load with the time that its queries take at `average`."""
+        return replace(self.load, sum_time=round(self.average * self.load.count_star))
 
     @classmethod
     def of(cls, load: Load, seconds: int, hostgroups: dict[int, int] | None = None) -> Self:
         """Return a load with its rates. Units: `seconds`, the time that it was counted for."""
         rates = load.count_star / seconds, load.sum_time / seconds
-        return cls(load, *rates, hostgroups=hostgroups or {})
+        return cls(load, *rates, hostgroups=hostgroups or {}, rows=load.rows / seconds)
 
     def __iadd__(self, other: SideLoad) -> Self:
         """Add what another instance counted. Changes: self."""
@@ -128,6 +148,7 @@ class SideLoad:
         self.rate += other.rate
         self.busy += other.busy
         self.expected += other.expected
+        self.rows += other.rows
         for number, calls in other.hostgroups.items():
             self.hostgroups[number] = self.hostgroups.get(number, 0) + calls
         return self
@@ -209,12 +230,12 @@ class Diff:
     @property
     def before(self) -> SideLoad:
         """What all instances counted before."""
-        return _sum(one.before.counted for one in self.instances)
+        return added_up(one.before.counted for one in self.instances)
 
     @property
     def after(self) -> SideLoad:
         """What all instances counted after."""
-        return _sum(one.after.counted for one in self.instances)
+        return added_up(one.after.counted for one in self.instances)
 
     @property
     def count(self) -> int:
@@ -222,7 +243,8 @@ class Diff:
         return sum(self.counts.values())
 
 
-def _sum(sides: Iterable[SideLoad]) -> SideLoad:
+def added_up(sides: Iterable[SideLoad]) -> SideLoad:
+    """Return what several instances counted, with their rates."""
     total = SideLoad()
     for side in sides:
         total += side
@@ -348,7 +370,7 @@ def list_differences(
             case DiffSort.TIME:
                 return time, time
             case DiffSort.AVG:
-                return entry.after.load.average, time
+                return entry.after.average, time
             case DiffSort.COUNT:
                 return entry.after.load.count_star, time
 
@@ -358,14 +380,16 @@ def list_differences(
 
 def _entry(key: CounterKey, group: GrownGroup) -> DigestDifference:
     before, after = group.before, group.after
+    loads = before.load, after.load
+    if len(group.instances) > 1:
+        loads = before.evened, after.evened
     return DigestDifference(
         key,
         group.text,
         before,
         after,
         verdict(
-            before.load,
-            after.load,
+            *loads,
             expected=after.expected if not before.load.count_star else before.expected,
             slowest_after=group.slowest if group.is_slowest_after else None,
         ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.apart import with_names
+from proxyctl.stats.differing_digests import with_names
 from proxyctl.stats.model import TABLE_GROUPS
 from proxyctl.stats.rows_of_fleet import HeldDigests
 from proxyctl.stats.store.top import COLUMNS, counted_instance

@@ -6,15 +6,24 @@ difference. Instances that were collected in only one of the two times are left 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from proxyctl.stats.diff import LEAST_CALLS, LEAST_CHANGE, LEAST_EXPECTED, is_moved, is_slower
-from proxyctl.stats.model import Load
+from proxyctl.stats.diff import (
+    LEAST_CALLS,
+    LEAST_CHANGE,
+    LEAST_EXPECTED,
+    GrownGroup,
+    SideLoad,
+    added_up,
+    is_moved,
+    is_slower,
+)
+from proxyctl.stats.model import Group
 from proxyctl.stats.store.caught import CaughtQueries, RulesOfWindow, sessions_of
-from proxyctl.stats.store.window import StoredInstance, StoreWindow, WindowReader
+from proxyctl.stats.store.grown import compared_instances, grown_keys
+from proxyctl.stats.store.window import StoredInstance, StoreWindow
 from proxyctl.stats.store.window_pair import WindowPair, opened_pair
 
 _LEAST_ROWS = 1.0
@@ -55,14 +64,12 @@ class ComparedWindow:
 
     window: StoreWindow
     """The time."""
-    seconds: int
-    """The time that was counted, as an average of the instances, at least 1. Units: seconds."""
-    total: Load
-    """The load of all digests."""
+    total: SideLoad
+    """The load of all digests; the rates of each instance are over its own time."""
 
-    def share(self, load: Load) -> float:
+    def share(self, side: SideLoad) -> float:
         """Return the part of the query time, from 0 to 1."""
-        return load.sum_time / self.total.sum_time if self.total.sum_time else 0.0
+        return side.busy / self.total.busy if self.total.busy else 0.0
 
 
 @dataclass(frozen=True)
@@ -75,14 +82,10 @@ class Regression:
     """The digest text."""
     kinds: tuple[RegressionKind, ...]
     """In what it got worse."""
-    before: Load
+    before: SideLoad
     """The load before."""
-    after: Load
+    after: SideLoad
     """The load after."""
-    hostgroups_before: Mapping[int, int] = field(default_factory=dict)
-    """The queries before, by hostgroup; -1 is the query cache."""
-    hostgroups_after: Mapping[int, int] = field(default_factory=dict)
-    """The queries after, by hostgroup; -1 is the query cache."""
     caught_before: Sequence[CaughtQueries] | None = None
     """What the rules before did with it, or would have done; None if the store has no rules."""
     caught_after: Sequence[CaughtQueries] | None = None
@@ -91,7 +94,7 @@ class Regression:
     @property
     def is_moved(self) -> bool:
         """Whether its queries are spread over the hostgroups differently."""
-        return is_moved(self.hostgroups_before, self.hostgroups_after)
+        return is_moved(self.before.hostgroups, self.after.hostgroups)
 
 
 @dataclass(frozen=True)
@@ -126,18 +129,27 @@ def find_regressions(
     Raises: as `opened_pair`.
     """
     with opened_pair(window, against_s) as pair:
-        sides = _added_up(pair.before), _added_up(pair.after)
-        store = pair.after.store
-        found = sorted(_found(store, *sides, options), key=lambda one: _place(one, *sides))
-        listed = [_with_hostgroups(one, pair.before, pair.after) for one in found[: options.limit]]
+        compared = compared_instances(pair)
+        before = ComparedWindow(
+            pair.before.window, added_up(one.before.counted for one in compared.values())
+        )
+        after = ComparedWindow(
+            pair.after.window, added_up(one.after.counted for one in compared.values())
+        )
+        found: list[Regression] = []
+        for (digest,), grown in grown_keys(pair, compared, [Group.DIGEST]):
+            if kinds := tuple(_kinds(grown, before, after, options)):
+                found.append(Regression(str(digest), grown.text, kinds, grown.before, grown.after))
+        found.sort(key=_place)
+        listed = found[: options.limit]
         notes = [*pair.notes()]
         if listed:
             listed, notes_on_rules = _with_rules(listed, pair)
             notes += notes_on_rules
         return Regressions(
             options=options,
-            before=sides[0],
-            after=sides[1],
+            before=before,
+            after=after,
             instances=pair.after.instances,
             entries=listed,
             counts={kind: sum(kind in one.kinds for one in found) for kind in RegressionKind},
@@ -146,107 +158,40 @@ def find_regressions(
         )
 
 
-def _added_up(reader: WindowReader) -> ComparedWindow:
-    """Add up a window by digest, and return its load."""
-    by_digest = f"{reader.sums}_by_digest"
-    reader.store.execute(
-        f"CREATE TEMP TABLE {by_digest} (digest TEXT PRIMARY KEY, entries, count_star, sum_time,"
-        " max_time, sum_rows_sent, sum_rows_affected) WITHOUT ROWID"
-    )
-    sums = f"{reader.sums} AS sums"
-    reader.store.execute(
-        f"INSERT INTO {by_digest} SELECT digest, count(*), sum(sums.count_star),"
-        " sum(sums.sum_time), max(sums.max_time), sum(sums.sum_rows_sent),"
-        f" sum(sums.sum_rows_affected) FROM {sums} JOIN series ON series.id = sums.series"
-        " GROUP BY digest"
-    )
-    [total] = reader.store.execute(
-        "SELECT ifnull(sum(entries), 0), ifnull(sum(count_star), 0), ifnull(sum(sum_time), 0),"
-        " ifnull(max(max_time), 0), ifnull(sum(sum_rows_sent), 0),"
-        f" ifnull(sum(sum_rows_affected), 0) FROM {by_digest}"
-    ).fetchall()
-    seconds = round(sum(one.seconds for one in reader.instances) / len(reader.instances))
-    return ComparedWindow(reader.window, max(seconds, 1), Load(*total))
-
-
-def _found(
-    store: sqlite3.Connection,
-    before: ComparedWindow,
-    after: ComparedWindow,
-    options: RegressionOptions,
-) -> Iterator[Regression]:
-    """Yield the regressions, without their hostgroups."""
-    figures = [part.name for part in fields(Load)]
-    columns = [f"ifnull({side}.{name}, 0)" for side in ("b", "a") for name in figures]
-    cursor = store.execute(
-        f"SELECT digest.digest, digest_text, {', '.join(columns)} FROM digest"
-        " LEFT JOIN sums_before_by_digest AS b ON b.digest = digest.digest"
-        " LEFT JOIN sums_after_by_digest AS a ON a.digest = digest.digest"
-        " WHERE b.sum_time >= ? OR a.sum_time >= ?",
-        [options.min_share * side.total.sum_time for side in (before, after)],
-    )
-    for digest, text, *cells in cursor:
-        was, now = Load(*cells[: len(figures)]), Load(*cells[len(figures) :])
-        if kinds := tuple(_kinds(was, now, before, after, options)):
-            yield Regression(digest, text, kinds, was, now)
-
-
 def _kinds(
-    was: Load,
-    now: Load,
-    before: ComparedWindow,
-    after: ComparedWindow,
-    options: RegressionOptions,
+    grown: GrownGroup, before: ComparedWindow, after: ComparedWindow, options: RegressionOptions
 ) -> Iterator[RegressionKind]:
     """Yield in what a digest got worse."""
-    if not now.count_star:
-        expected = was.count_star * after.seconds / before.seconds
-        if expected >= LEAST_EXPECTED and before.share(was) >= options.min_share:
+    was, now = grown.before, grown.after
+    if not now.load.count_star:
+        if was.expected >= LEAST_EXPECTED and before.share(was) >= options.min_share:
             yield RegressionKind.VANISHED
         return
     if after.share(now) < options.min_share:
         return
-    if not was.count_star:
-        if now.count_star * before.seconds / after.seconds >= LEAST_EXPECTED:
+    if not was.load.count_star:
+        if now.expected >= LEAST_EXPECTED:
             yield RegressionKind.NEW
         return
-    if min(was.count_star, now.count_star) < options.min_calls:
+    if min(was.load.count_star, now.load.count_star) < options.min_calls:
         return
     # The slowest call is known only if it was slower than all calls before.
-    slowest = now.max_time if now.max_time > was.max_time else None
-    if is_slower(now, slowest, was, factor=options.slower):
+    slowest = grown.slowest if grown.is_slowest_after else None
+    if is_slower(now.evened, slowest, was.evened, factor=options.slower):
         yield RegressionKind.SLOWER
-    rates = was.count_star / before.seconds, now.count_star / after.seconds
-    if rates[1] >= options.more_calls * rates[0]:
+    if now.rate >= options.more_calls * was.rate:
         yield RegressionKind.MORE_CALLS
-    rows = was.rows / was.count_star, now.rows / now.count_star
+    rows = was.rows_per_query, now.rows_per_query
     if rows[1] >= max(options.more_rows * rows[0], rows[0] + _LEAST_ROWS):
         yield RegressionKind.MORE_ROWS
 
 
-def _place(one: Regression, before: ComparedWindow, after: ComparedWindow) -> tuple[bool, float]:
+def _place(one: Regression) -> tuple[bool, float, str]:
     """Return the sort key: the largest growth of time per second first, vanished digests last."""
-    more = one.after.sum_time / after.seconds - one.before.sum_time / before.seconds
-    return (False, -more) if one.after.count_star else (True, more)
-
-
-def _with_hostgroups(one: Regression, before: WindowReader, after: WindowReader) -> Regression:
-    return replace(
-        one,
-        hostgroups_before=_hostgroups(before, one.digest),
-        hostgroups_after=_hostgroups(after, one.digest),
-    )
-
-
-def _hostgroups(reader: WindowReader, digest: str) -> dict[int, int]:
-    rows = reader.store.execute(
-        f"SELECT hostgroup, sum(sums.count_star) FROM instance JOIN series"
-        " ON series.instance = instance.id AND series.digest = ?"
-        f" JOIN {reader.sums} AS sums ON sums.series = series.id"
-        " GROUP BY hostgroup ORDER BY hostgroup",
-        [digest],
-    )
-    return dict(rows.fetchall())
+    more = one.after.busy - one.before.busy
+    if one.after.load.count_star:
+        return False, -more, one.digest
+    return True, more, one.digest
 
 
 def _with_rules(

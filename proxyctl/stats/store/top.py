@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proxyctl.stats.apart import with_names
+from proxyctl.stats.differing_digests import with_names
 from proxyctl.stats.model import Group, Load
 from proxyctl.stats.store.series import bindable
 from proxyctl.stats.store.window import (

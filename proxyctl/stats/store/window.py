@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proxyctl.errors import ProxyctlError, UsageError
-from proxyctl.stats.apart import with_names
+from proxyctl.stats.differing_digests import with_names
 from proxyctl.stats.model import LARGEST, DigestTable, SeenDigest
 from proxyctl.stats.store.file import opened_store
 from proxyctl.stats.store.series import ADDED

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from proxyctl.errors import ProxyctlError
-from proxyctl.stats.apart import with_names
 from proxyctl.stats.counters import doubts
+from proxyctl.stats.differing_digests import with_names
 from proxyctl.stats.store.file import opened_store
 from proxyctl.stats.store.keep import HOUR_S
 from proxyctl.stats.store.window import (
