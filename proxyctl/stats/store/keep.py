@@ -11,10 +11,11 @@ RECENT_S = 6 * HOUR_S
 """How long each collection is kept for itself. Units: seconds."""
 HOURS_S = 14 * DAY_S
 """How long hours are kept; older ones become days. Units: seconds."""
-_SUMS = (
+SUMS = (
     "sum(count_star), sum(sum_time), ifnull(min(nullif(min_time, 0)), 0), max(max_time),"
     " sum(sum_rows_affected), sum(sum_rows_sent)"
 )
+"""The SQL that adds up rows of growth."""
 
 
 def add_period(
@@ -55,7 +56,7 @@ def _add_up(store: sqlite3.Connection, table: str, until: int, length: int) -> N
     old = f"at <= {until} AND at % {length} <> 0" if table == "older" else f"at <= {until}"
     store.execute("CREATE TEMP TABLE moved AS SELECT * FROM older LIMIT 0")
     store.execute(
-        f"INSERT INTO moved SELECT series, {end} AS ended, {_SUMS} FROM {table} WHERE {old}"
+        f"INSERT INTO moved SELECT series, {end} AS ended, {SUMS} FROM {table} WHERE {old}"
         " GROUP BY series, ended"
     )
     store.execute(f"DELETE FROM {table} WHERE {old}")

@@ -6,22 +6,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from proxyctl.stats.model import DigestTable, Load, SeenDigest
+from proxyctl.stats.model import Load
 from proxyctl.stats.report import DigestReport, Interval, make_report, make_report_of_fleet
 from proxyctl.stats.store.keep import DAY_S, HOUR_S, HOURS_S, RECENT_S
-from proxyctl.stats.store.window import (
-    StoredInstance,
-    StoreWindow,
-    WindowReader,
-    opened_window,
-)
+from proxyctl.stats.store.window import StoreWindow, WindowReader, opened_window, rows_of
 
 
 def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestReport:
     """Return the report on the window. Raises: as `opened_window`."""
     with opened_window(window) as reader:
         instances = reader.instances
-        tables = [_table(reader, instance) for instance in instances]
+        tables = [one.table([*rows_of(reader, [one])]) for one in instances]
         steps = _Steps.of(reader)
         intervals = _intervals(reader, steps)
         # The page itself names the times at which counters were cleared.
@@ -67,18 +62,6 @@ class _Steps:
     def number_of_at(self) -> str:
         """The SQL expression for the number of the step in which a period ended."""
         return f"(at - 1) / {self.length}"
-
-
-def _table(reader: WindowReader, instance: StoredInstance) -> DigestTable:
-    """Return the growth of one instance; its rows are read into memory."""
-    rows = reader.store.execute(
-        "SELECT hostgroup, schemaname, username, client_address, series.digest, digest_text,"
-        " sums.count_star, ?, last_at, sums.sum_time, min_time, max_time, sums.sum_rows_affected,"
-        " sums.sum_rows_sent FROM sums JOIN series ON series.id = sums.series"
-        " JOIN digest ON digest.digest = series.digest WHERE series.instance = ?",
-        (max(instance.start, reader.window.since), instance.number),
-    )
-    return instance.table([SeenDigest._make(row) for row in rows])
 
 
 def _intervals(reader: WindowReader, steps: _Steps) -> list[Interval]:

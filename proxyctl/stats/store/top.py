@@ -15,12 +15,11 @@ from proxyctl.stats.store.window import (
     opened_window,
 )
 from proxyctl.stats.top.model import CountedInstance, GroupSums, Ranking, TopOptions, counting_notes
-from proxyctl.stats.top.rank import ranked
+from proxyctl.stats.top.rank import longest_text, ranked
 from proxyctl.stats.top.read import like_pattern
 
 COLUMNS = {group: f"series.{group}" for group in Group} | {Group.INSTANCE: "instance.name"}
 """The SQL expression for each grouping column."""
-_CUTS = "mysql-query_digests_max_digest_length"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +54,11 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
         instances, total = [counted_instance(reader, [one]) for one in reader.instances], Load()
         for one in instances:
             total += one.total
-        lengths = [one.variables.get(_CUTS, "") for one in instances]
         ranking = ranked(
             _groups(reader, options),
             options,
             total=total,
-            longest=max((int(text) for text in lengths if text.isdecimal()), default=0),
+            longest=longest_text(instances),
         )
         return TopOfStore(
             **{**vars(ranking), "instances": instances},

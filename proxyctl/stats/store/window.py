@@ -17,12 +17,8 @@ from proxyctl.errors import ProxyctlError, UsageError
 from proxyctl.stats.differing_digests import with_names
 from proxyctl.stats.model import LARGEST, DigestTable, SeenDigest
 from proxyctl.stats.store.file import opened_store
+from proxyctl.stats.store.keep import SUMS
 from proxyctl.stats.store.series import ADDED
-
-_SUMS = (
-    "sum(count_star), sum(sum_time), ifnull(min(nullif(min_time, 0)), 0), max(max_time),"
-    " sum(sum_rows_affected), sum(sum_rows_sent), min(at), max(at)"
-)
 
 LEAST_PART = 0.9
 """The part of a time that must have been collected of an instance, or a note says so."""
@@ -209,6 +205,7 @@ class WindowReader:
         first_at and last_at: the ends of the first and the last period in which it ran.
         """
         numbers = ",".join(str(one.number) for one in self.instances)
+        sums = f"{SUMS}, min(at), max(at)"
         self.store.execute(f"DROP TABLE IF EXISTS temp.{self.sums}")
         self.store.execute(
             f"CREATE TEMP TABLE {self.sums} (series INTEGER PRIMARY KEY, count_star INTEGER,"
@@ -219,7 +216,7 @@ class WindowReader:
         for table, join in (("older", "CROSS JOIN"), ("recent", "JOIN")):
             self.store.execute(
                 f"INSERT INTO {self.sums} SELECT series.id,"
-                f" {_SUMS.replace('sum(', f'sum({table}.')}"
+                f" {sums.replace('sum(', f'sum({table}.')}"
                 f" FROM series NOT INDEXED {join} {table} ON {table}.series = series.id"
                 f" WHERE at > ? AND at <= ? AND series.instance IN ({numbers}) GROUP BY series.id"
                 f" ON CONFLICT (series) DO UPDATE SET {ADDED},"
@@ -227,6 +224,23 @@ class WindowReader:
                 " last_at = max(last_at, excluded.last_at)",
                 self.window.bounds,
             )
+
+
+def rows_of(reader: WindowReader, instances: Sequence[StoredInstance]) -> Iterator[SeenDigest]:
+    """Yield the growth of instances, added up. `first_seen` is the beginning of the time."""
+    start = max(min(one.start for one in instances), reader.window.since)
+    numbers = ",".join(str(one.number) for one in instances)
+    cursor = reader.store.execute(
+        "SELECT hostgroup, schemaname, username, client_address, series.digest, digest_text,"
+        " sum(sums.count_star), ?, max(last_at), sum(sums.sum_time),"
+        " ifnull(min(nullif(min_time, 0)), 0), max(max_time), sum(sums.sum_rows_affected),"
+        f" sum(sums.sum_rows_sent) FROM {reader.sums} AS sums"
+        " JOIN series ON series.id = sums.series JOIN digest ON digest.digest = series.digest"
+        f" WHERE series.instance IN ({numbers})"
+        " GROUP BY hostgroup, schemaname, username, client_address, series.digest",
+        [start],
+    )
+    yield from map(SeenDigest._make, cursor)
 
 
 @contextmanager
@@ -331,17 +345,8 @@ def read_window_table(
                 fix="take each with its rules with --all, or choose one with --instance:"
                 f" {', '.join(one.name for one in instances)}",
             )
-        start, end = min(one.start for one in instances), max(one.end for one in instances)
-        cursor = reader.store.execute(
-            "SELECT hostgroup, schemaname, username, client_address, series.digest, digest_text,"
-            " sum(sums.count_star), ?, max(last_at), sum(sums.sum_time),"
-            " ifnull(min(nullif(min_time, 0)), 0), max(max_time), sum(sums.sum_rows_affected),"
-            " sum(sums.sum_rows_sent) FROM sums JOIN series ON series.id = sums.series"
-            " JOIN digest ON digest.digest = series.digest"
-            " GROUP BY hostgroup, schemaname, username, client_address, series.digest",
-            [max(start, window.since)],
-        )
-        rows = [SeenDigest._make(row) for row in cursor]
+        rows = [*rows_of(reader, instances)]
+        end = max(one.end for one in instances)
         notes = reader.notes()
     first = instances[-1]
     name = first.name if len(instances) == 1 else window.path.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -13,9 +13,7 @@ from proxyctl.stats.differing_digests import apart_notes, with_names
 from proxyctl.stats.model import Load
 from proxyctl.stats.top.groups import GroupPart, added, streamed_groups
 from proxyctl.stats.top.model import CountedInstance, Ranking, TopOptions, counting_notes
-from proxyctl.stats.top.rank import ranked
-
-_CUTS = "mysql-query_digests_max_digest_length"
+from proxyctl.stats.top.rank import longest_text, ranked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +57,7 @@ def read_top_of_fleet(
                     added([(one.instance.name, one.parts()) for one in answers], options.groups),
                     options,
                     total=_total(instances),
-                    longest=max((_longest(one.variables) for one in instances), default=0),
+                    longest=longest_text(instances),
                 )
             except _LostAnswerError as error:
                 lost[error.failed.address] = error.failed
@@ -75,12 +73,6 @@ def _total(instances: Sequence[CountedInstance]) -> Load:
     for one in instances:
         total += one.total
     return total
-
-
-def _longest(variables: Mapping[str, str]) -> int:
-    """Return the bytes at which an instance cuts texts; 0 if unknown."""
-    text = variables.get(_CUTS, "")
-    return int(text) if text.isdecimal() else 0
 
 
 class _LostAnswerError(Exception):

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from itertools import accumulate
 
 from proxyctl.stats.model import Group, Load
-from proxyctl.stats.top.model import GroupSums, Ranking, Sort, TopOptions, TopRow
+from proxyctl.stats.top.model import CountedInstance, GroupSums, Ranking, Sort, TopOptions, TopRow
 
 _MEASURES: dict[Sort, Callable[[GroupSums], float]] = {
     Sort.TIME: lambda one: one.sum_time,
@@ -20,6 +20,12 @@ _MEASURES: dict[Sort, Callable[[GroupSums], float]] = {
     # Groups without rows come last.
     Sort.TIME_PER_ROW: lambda one: -math.inf if one.time_per_row is None else one.time_per_row,
 }
+
+
+def longest_text(instances: Iterable[CountedInstance]) -> int:
+    """Return the most bytes at which one of the instances cuts a text; 0 if unknown."""
+    lengths = (one.variables.get("mysql-query_digests_max_digest_length", "") for one in instances)
+    return max((int(text) for text in lengths if text.isdecimal()), default=0)
 
 
 def ranked(
