@@ -27,6 +27,8 @@ does.
 - **text** is also `{env: NAME}` (an environment variable), `{file: PATH}` (a file without its last
   line break, relative to the YAML file) or `{hex: DIGITS}` (bytes). A value from the environment or
   a file is a secret: no plan, drift or rendered file shows it, except in the key of a row.
+- A password, or a variable that holds one, is also `{command: [PROGRAM, ARGUMENT, ...]}`: see
+  [passwords from a command](../how-to/passwords.md#passwords-from-a-command).
 - A **hostgroup** is its number, or a name from [`hostgroups`](#hostgroups).
 - Quote text that looks like a number or a boolean: `"8.10"`, `"on"`.
 - A column that is not given gets ProxySQL's default. `null` is SQL NULL."""

@@ -208,12 +208,13 @@ def authority_of(instance: Instance) -> Authority | None:
 def validate(selection: Selection, version: Version | None = None) -> Project:
     """Compile the files without a server.
 
-    `version`: the ProxySQL that they are for; by default the one that they name. Raises:
-    ConfigError with every mistake and its place.
+    Runs no command of the files: a placeholder stands for what it would print. `version`: the
+    ProxySQL that they are for; by default the one that they name. Raises: ConfigError with every
+    mistake and its place.
     """
     if selection.files is None:
         raise UsageError("this call needs files", fix=_NAME_FILES)
-    return selection.files.project(version)
+    return selection.files.project(version, runs_commands=False)
 
 
 def plan(selection: Selection, options: PlanOptions | None = None) -> Plan:

@@ -105,7 +105,7 @@ class SelectionOptions:
             if not files_are_optional:
                 from proxyctl.config.files import load_project
 
-                load_project(self.files.sources())
+                load_project(self.files.sources(), runs_commands=False)
             raise
 
     def look_up_again(self) -> None:

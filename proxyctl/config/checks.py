@@ -31,6 +31,7 @@ from proxyctl.proxysql.load_image import (
     client_addr_problem,
     columns_with_quote,
 )
+from proxyctl.proxysql.passwords import is_broken_hash
 from proxyctl.routing.regex import (
     CONTROL_FIX,
     BadPattern,
@@ -66,6 +67,7 @@ def check_tables(
             _check_families(table, context.mistakes)
         if name in USER_TABLES:
             _check_users(table, context.mistakes)
+            _warn_of_broken_hashes(table, context)
 
 
 # Fields ------------------------------------------------------------------------------------------
@@ -230,6 +232,21 @@ def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
             where, label = field_place(table, key, "frontend")
             message = "ProxySQL drops a user with frontend 0 and backend 0"
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
+
+
+def _warn_of_broken_hashes(table: DesiredTable, context: Compilation) -> None:
+    """Warn of passwords that look like a cut hash: a clear text may look so. Changes: context."""
+    for key, password in _values(table, "password"):
+        is_mysql = table.layout.name == "mysql_users"
+        if is_mysql and isinstance(password, str) and is_broken_hash(password):
+            where, label = field_place(table, key, "password")
+            context.warnings.append(f"{where}: {label}: {_BROKEN_HASH}")
+
+
+_BROKEN_HASH = (
+    "looks like a hash that was cut, which ProxySQL takes as clear text; a whole hash is * and 40"
+    " hexadecimal digits, or $A$005$ and 63 characters"
+)
 
 
 def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:

@@ -10,37 +10,43 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from io import FileIO
 from typing import IO
 
 from proxyctl.errors import ProxyctlError, os_reason
 
 MOST_OUTPUT = 16 << 20
 """The most bytes that a program may print."""
+
+_MOST_ERRORS = 1 << 12
+"""The last bytes of a program's stderr that its error repeats."""
+
 _PART = 1 << 16
 _OURS = ("PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD")
 
 
-def printed_by(words: Sequence[str], name: str, *, timeout_s: float) -> bytes:
-    """Return what a program prints on stdout; its stderr is ours.
+def printed_by(
+    words: Sequence[str],
+    name: str,
+    *,
+    timeout_s: float,
+    folder: str = "",
+    most: int | None = None,
+    repeats_errors: bool = False,
+) -> bytes:
+    """Return what a program prints on stdout.
 
-    `name`: the option and the program, for messages. Raises: ProxyctlError.
+    `name`: what messages call it. `folder`: where it runs, by default in ours. `most`: the most
+    bytes, by default MOST_OUTPUT. `repeats_errors`: its stderr is a part of the error if it fails;
+    else its stderr is ours.
+
+    Raises: ProxyctlError; the message never holds a part of stdout.
     """
-    environment = {key: text for key, text in os.environ.items() if not key.startswith(_OURS)}
     end = time.monotonic() + timeout_s
-    reader, writer = os.pipe()
-    with open(reader, "rb", buffering=0) as printed:
-        with open(writer, "wb") as stdout:
-            process = _started(words, name, stdout, environment)
-        output = bytearray()
+    with _started(words, name, folder, subprocess.PIPE if repeats_errors else None) as process:
         try:
-            while part := _next_part(printed, end):
-                output += part
-                if len(output) > MOST_OUTPUT:
-                    limit = MOST_OUTPUT >> 20
-                    raise ProxyctlError(f"{name}: the command printed more than {limit} MiB")
+            output, errors = _read(process, name, end, MOST_OUTPUT if most is None else most)
             code = process.wait(max(end - time.monotonic(), 0))
         except (TimeoutError, subprocess.TimeoutExpired) as error:
             message = f"{name}: the command did not finish within {timeout_s:g} s"
@@ -48,33 +54,59 @@ def printed_by(words: Sequence[str], name: str, *, timeout_s: float) -> bytes:
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
     if code:
-        raise ProxyctlError(f"{name}: the command exited with {code}")
+        raise ProxyctlError(f"{name}: the command exited with {code}{_repeated(errors)}")
     return bytes(output)
 
 
 def _started(
-    words: Sequence[str], name: str, stdout: IO[bytes], environment: Mapping[str, str]
+    words: Sequence[str], name: str, folder: str, stderr: int | None
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603  # the command that the user wrote
             words,
+            bufsize=0,
             stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            cwd=folder or None,
+            env={key: text for key, text in os.environ.items() if not key.startswith(_OURS)},
             start_new_session=True,
         )
     except OSError as error:
         raise ProxyctlError(f"{name}: {os_reason(error)}") from error
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise ProxyctlError(f"{name}: a character that no command line may hold") from error
 
 
-def _next_part(printed: FileIO, end: float) -> bytes:
-    """Return what the program prints next; empty once nobody can print any more.
+def _read(
+    process: subprocess.Popen[bytes], name: str, end: float, most: int
+) -> tuple[bytearray, bytearray]:
+    """Return stdout and the end of stderr, once nobody can print any more.
 
-    A program that it left behind may hold its stdout for ever. Raises: TimeoutError.
+    A program that it left behind may hold them for ever. Raises: TimeoutError, ProxyctlError.
     """
-    left = end - time.monotonic()
-    if left <= 0 or not select.select([printed], [], [], left)[0]:
-        raise TimeoutError
-    return printed.read(_PART)
+    output, errors = bytearray(), bytearray()
+    texts: dict[IO[bytes] | None, bytearray] = {process.stdout: output, process.stderr: errors}
+    unread = [pipe for pipe in texts if pipe is not None]
+    while unread:
+        left = end - time.monotonic()
+        ready = select.select(unread, [], [], left)[0] if left > 0 else []
+        if not ready:
+            raise TimeoutError
+        for pipe in ready:
+            part = pipe.read(_PART)
+            texts[pipe] += part
+            if not part:
+                unread.remove(pipe)
+        if len(output) > most:
+            raise ProxyctlError(f"{name}: the command printed more than {most >> 20} MiB")
+        del errors[:-_MOST_ERRORS]
+    return output, errors
+
+
+def _repeated(errors: bytearray) -> str:
+    """Return the lines of stderr as the end of a sentence."""
+    lines = (line.strip() for line in errors.decode("utf-8", "replace").splitlines())
+    text = " ".join(line for line in lines if line)
+    return f": {text}" if text else ""

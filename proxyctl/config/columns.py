@@ -54,8 +54,18 @@ class HexReference(TypedDict):
     hex: str
 
 
+class CommandReference(TypedDict):
+    """A secret that a program prints, without its last line break."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    command: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]
+
+
 Reference = str | EnvReference | FileReference | HexReference
 """Text, or a reference that is resolved later."""
+
+SecretReference = Reference | CommandReference
+"""A secret, or a reference that is resolved later."""
 
 
 def _text(value: Any, info: ValidationInfo, *, is_secret: bool = False) -> str:  # noqa: ANN401
@@ -85,7 +95,7 @@ def hostgroup_number(name: str, info: ValidationInfo) -> int:
 
 Name = Annotated[str, Field(min_length=1)]
 TextValue = Annotated[Reference, AfterValidator(_text)]
-SecretText = Annotated[Reference, AfterValidator(_secret)]
+SecretText = Annotated[SecretReference, AfterValidator(_secret)]
 HostgroupName = Annotated[Name, AfterValidator(hostgroup_number)]
 
 

@@ -20,7 +20,7 @@ from proxyctl.catalog import (
     parse_version,
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
-from proxyctl.config.env_references import resolve
+from proxyctl.config.env_references import UNKNOWN_SECRET, SecretCommands, resolve
 from proxyctl.config.mistakes import Mistakes, ValueProblem, described, key_text
 from proxyctl.config.sources import Fence
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
@@ -29,9 +29,6 @@ from proxyctl.text import shown
 
 SectionPath = tuple[str | int, ...]
 """The path to a value in a section."""
-
-UNKNOWN_SECRET = Secret("unknown:unknown")
-"""Replaces an unavailable secret; it is a valid password and a valid list of logins."""
 
 
 @dataclass
@@ -44,6 +41,8 @@ class Compilation:
     """The folders that must hold the files that references name."""
     needs_secrets: bool = True
     """See `ConfigFiles.project`. If False, an unavailable secret is UNKNOWN_SECRET."""
+    commands: SecretCommands | None = None
+    """Runs the commands that print secrets. If None, each prints UNKNOWN_SECRET."""
     mistakes: Mistakes = field(default_factory=Mistakes)
     """The mistakes found so far."""
     takes_dead_rules: bool = False
@@ -79,11 +78,12 @@ class Compilation:
             self.mistakes.add(part.where(*keys, of_key=of_key), part.label(keys), message, fix)
 
     def text(
-        self, reference: Mapping[str, str], path: str, *, is_secret: bool = False
+        self, reference: Mapping[str, Any], path: str, *, is_secret: bool = False
     ) -> str | Secret:
         """Return the text of a reference in the file `path`. Raises: ValueProblem."""
+        folder, commands = os.path.dirname(path), self.commands if self.needs_secrets else None
         try:
-            return resolve(reference, os.path.dirname(path), self.fence, is_secret=is_secret)
+            return resolve(reference, folder, self.fence, is_secret=is_secret, commands=commands)
         except ValueProblem:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET

@@ -12,7 +12,7 @@ from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
 from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
 from proxyctl.config.context import Compilation, named_version, split
 from proxyctl.config.documents import read_documents
-from proxyctl.config.env_references import is_reference
+from proxyctl.config.env_references import SecretCommands, is_reference
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
@@ -35,14 +35,16 @@ class ConfigFiles:
     UsageError for a path outside the fence; ConfigError for more mistakes than anybody reads.
     """
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, commands: SecretCommands | None = None) -> None:
+        """Read the files. `commands`: what has run before; by default nothing."""
         self._sources = sources
+        self._commands = SecretCommands() if commands is None else commands
         self._by_vars = {_key(sources.instance_vars): self}
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
         documents = read_documents(sources, self._mistakes)
         self._sections = split(documents, self._mistakes)
-        self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
+        self._projects: dict[tuple[Version, bool, bool, bool, Deviations], Project] = {}
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ConfigFiles:
@@ -50,7 +52,8 @@ class ConfigFiles:
         with _READING:
             key = _key(variables)
             if key not in self._by_vars:
-                parsed = ConfigFiles(replace(self._sources, instance_vars=variables))
+                sources = replace(self._sources, instance_vars=variables)
+                parsed = ConfigFiles(sources, self._commands)
                 parsed._by_vars = self._by_vars
                 self._by_vars[key] = parsed
             return self._by_vars[key]
@@ -72,7 +75,7 @@ class ConfigFiles:
 
         Raises: ConfigError with the mistakes of the section.
         """
-        context = Compilation(REFERENCE, self._fence)
+        context = Compilation(REFERENCE, self._fence, commands=self._commands)
         instances = compile_instances(self._sections.get("instances", []), context)
         context.mistakes.raise_if_any()
         return instances
@@ -128,6 +131,7 @@ class ConfigFiles:
         *,
         takes_dead_rules: bool = False,
         needs_secrets: bool = True,
+        runs_commands: bool = True,
         deviations: Deviations = NO_DEVIATIONS,
     ) -> Project:
         """Return the project that the files define, in the layouts of `version`; compiled once.
@@ -135,9 +139,9 @@ class ConfigFiles:
         `version`: by default the version that the files name, or the newest known if that is older.
         `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
         does not compile, an unreadable client_addr or digest; also such hosts, programs and
-        interfaces. `needs_secrets`: False accepts
-        secrets that are not available, as in a pull request. `deviations`: what the instance has
-        beyond its version.
+        interfaces. `needs_secrets`: False accepts secrets that are not available, as in a pull
+        request, and runs no command. `runs_commands`: False only runs no command. `deviations`:
+        what the instance has beyond its version.
 
         Raises: ConfigError with all mistakes.
         """
@@ -145,7 +149,7 @@ class ConfigFiles:
 
         named = self.version or REFERENCE
         chosen = version or min(named.stable, NEWEST_KNOWN)
-        question = (chosen, takes_dead_rules, needs_secrets, deviations)
+        question = (chosen, takes_dead_rules, needs_secrets, runs_commands, deviations)
         with self._guard:
             # Instances that are read at the same time share the result of the first.
             if question not in self._projects:
@@ -153,6 +157,7 @@ class ConfigFiles:
                     chosen,
                     self._fence,
                     needs_secrets,
+                    self._commands if runs_commands else None,
                     self._mistakes.copy(),
                     takes_dead_rules=takes_dead_rules,
                     deviations=deviations,
@@ -181,10 +186,14 @@ def load_project(
     version: Version | None = None,
     takes_dead_rules: bool = False,
     needs_secrets: bool = True,
+    runs_commands: bool = True,
 ) -> Project:
     """Return the project of the files, as `ConfigFiles.project` does. Raises: ConfigError."""
     return ConfigFiles(sources).project(
-        version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
+        version,
+        takes_dead_rules=takes_dead_rules,
+        needs_secrets=needs_secrets,
+        runs_commands=runs_commands,
     )
 
 
@@ -207,7 +216,7 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
     `name`: what mistakes call the text. `fence`: the folders of files that the text names; None
     allows any. Raises: ConfigError.
     """
-    context = Compilation(REFERENCE, fence or ANYWHERE)
+    context = Compilation(REFERENCE, fence or ANYWHERE, commands=SecretCommands())
     first_character = text.lstrip()[:1]
     section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(first_character, text)
     document = read_yaml(section, name, context.mistakes)

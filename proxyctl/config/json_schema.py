@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
-from proxyctl.config.columns import TextValue, row_type
+from proxyctl.config.columns import SecretText, TextValue, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_type
 
@@ -87,7 +87,12 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
     text = _hoisted(TypeAdapter(TextValue), definitions)
-    names = {name: _variable(v, text) for name, v in VARIABLES.items() if name not in READ_ONLY}
+    secret = _hoisted(TypeAdapter(SecretText), definitions)
+    names = {
+        name: _variable(variable, secret if variable.secret else text)
+        for name, variable in VARIABLES.items()
+        if name not in READ_ONLY
+    }
     return {
         "type": "object",
         "properties": names,

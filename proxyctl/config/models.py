@@ -24,7 +24,7 @@ from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
 from proxyctl.config.columns import (
     HostgroupName,
     Name,
-    Reference,
+    SecretReference,
     TextValue,
     hostgroup_number,
     list_of,
@@ -81,7 +81,7 @@ class InstanceModel(Model):
     dns: ResolvedText | None = None
     port: Port = 6032
     user: ResolvedText | None = None
-    password: Reference | None = None
+    password: SecretReference | None = None
     socket: ResolvedText | None = None
     tls_ca: ResolvedText | None = None
     tls_verify_identity: bool = False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import TABLES, Column, ColumnKind, Table, Version, parse_version
 from proxyctl.config.context import Compilation, FileSection, SectionPath
-from proxyctl.config.env_references import REFERENCE_FIX
+from proxyctl.config.env_references import COMMAND_FIX, REFERENCE_FIX
 from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.yaml import Unusable
 
@@ -202,7 +202,9 @@ class _Section:
             message = f"expected {words}, got {described(value, is_secret=is_secret)}"
             if column and str(value).upper() in column.reserved:
                 message, fix = _RESERVED
-            context.note(part, keys, message, fix or _fix(value, column, words))
+            fix = fix or _fix(value, column, words)
+            fix = COMMAND_FIX if is_secret and fix == REFERENCE_FIX else fix
+            context.note(part, keys, message, fix)
 
 
 def _keys(error: ErrorDetails, value: Any) -> SectionPath:  # noqa: ANN401 - any YAML value

@@ -23,7 +23,7 @@ from proxyctl.catalog.variable_rules import (
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.config.context import Compilation, FileSection
-from proxyctl.config.env_references import REFERENCE_FIX, is_reference
+from proxyctl.config.env_references import COMMAND_FIX, REFERENCE_FIX, is_reference
 from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.validation import since_when
 from proxyctl.config.yaml import Unusable
@@ -183,9 +183,9 @@ class _Value:
     def _text(self, value: Any) -> str:  # noqa: ANN401 - text or a reference
         context = self._context
         if isinstance(value, dict):
-            if not is_reference(value):
-                raise self._unexpected("text", value, REFERENCE_FIX)
             is_secret = is_secret_variable(self._name)
+            if not is_reference(value) or ("command" in value and not is_secret):
+                raise self._unexpected("text", value, COMMAND_FIX if is_secret else REFERENCE_FIX)
             value = context.text(value, self._part.path, is_secret=is_secret)
         if not isinstance(value, str):
             fix = "quote it" if isinstance(value, int | float) else None

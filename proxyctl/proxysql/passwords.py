@@ -60,6 +60,17 @@ def is_hash(text: str) -> bool:
     return bool(_NATIVE.match(text) or _SHA2.match(text))
 
 
+_LIKE_HASH = re.compile(r"\*[0-9A-Fa-f]+\s*\Z|\$A\$")
+
+
+def is_broken_hash(text: str) -> bool:
+    """Return whether the text looks like the hash of a MySQL password, cut or damaged.
+
+    ProxySQL takes it for clear text, so nobody can log in with the password that was hashed.
+    """
+    return bool(_LIKE_HASH.match(text)) and not is_hash(text)
+
+
 def native_hash(clear: str) -> str:
     """Return the mysql_native_password hash: `*` and the hex digits of SHA1(SHA1(password))."""
     inner = hashlib.sha1(_bytes(clear), usedforsecurity=False).digest()

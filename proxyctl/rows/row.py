@@ -18,7 +18,7 @@ ColumnValues = Mapping[str, Value]
 
 
 class Secret(str):
-    """A text from a reference to the environment or a file, which is never shown.
+    """A text from a reference to the environment, a file or a command, which is never shown.
 
     Only the type marks it; it is compared, hashed and sent like any text.
     """
@@ -35,8 +35,9 @@ class SecretBytes(bytes):
 SENSITIVE = "(sensitive)"
 """What people see instead of a secret."""
 
-REFERENCES = frozenset(("env", "file", "hex"))
-"""The keys of `{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`, which files write for text."""
+REFERENCES = frozenset(("env", "file", "hex", "command"))
+"""The keys of `{env: NAME}`, `{file: PATH}`, `{hex: DIGITS}` and `{command: WORDS}`, which files
+write for text."""
 
 
 def with_secrets(row: Row, positions: Collection[int]) -> Row:

@@ -1,7 +1,8 @@
 """No command shows a cell or variable that the files take from a reference, wherever it stands.
 
-Every text column outside a key, and every text variable, has a reference of its own, to the
-environment or to a file. Its text begins with a shape that one check or another stumbles over.
+Every text column outside a key, and every text variable, has a reference of its own: to the
+environment, to a file or, for a password, to a command. Its text begins with a shape that one check
+or another stumbles over.
 """
 
 from __future__ import annotations
@@ -172,6 +173,9 @@ class Story:
             else:
                 self.project.write(f"{text}\n", f"text{one.number}")
                 reference = f"{{file: text{one.number}}}"
+            if one.column == "password":
+                self.project.write(f"{text}\n", f"text{one.number}")
+                reference = f"{{command: [cat, text{one.number}]}}"
             cells = [*one.lines, f"{one.column}: {reference}"]
             dash = "" if one.table == "variables" else "- "
             for position, cell in enumerate(cells):

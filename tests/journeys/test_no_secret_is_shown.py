@@ -100,6 +100,7 @@ class SecretStory:
         self.project.monkeypatch.setenv("ENV_ARGUMENT", reference(f"argument-{side}"))
         self.project.monkeypatch.setenv("ENV_COMMENT", reference(f"comment-{side}"))
         self.project.write(secret(f"file-password-{side}") + "\n", "one.password")
+        self.project.write(secret(f"printed-password-{side}") + "\n", "printed.password")
         self.project.write(reference(f"script-{side}") + "\n", "script.txt")
         pgsql = f"""\
 pgsql_users:
@@ -114,6 +115,7 @@ mysql_users:
   - {{username: env, password: {{env: ENV_PASSWORD}}}}
   - {{username: two, password: {{env: ENV_PASSWORD}}, attributes: {second}}}
   - {{username: filed, password: {{file: one.password}}}}
+  - {{username: printed, password: {{command: [cat, printed.password]}}}}
   - {{username: hashed, password: "*{native_hash(secret(f"hashed-{side}"))}"}}
 """
         logins = f"admin:admin;boss:{self.login};next:{secret(f'admin-{side}')}"
@@ -137,7 +139,7 @@ variables:
 {pgsql_monitor if self.version.startswith("3") else ""}
   admin-admin_credentials: "{logins}"
   admin-stats_credentials: "stats:{secret(f"stats-{side}")}"
-  admin-cluster_password: {{env: ENV_PASSWORD}}
+  admin-cluster_password: {{command: [cat, printed.password]}}
   mysql-default_schema: {{env: ENV_COMMENT}}
 routing_tests:
   - {{query: SELECT 1, username: app, expect: {{hostgroup: 10}}}}
@@ -309,6 +311,11 @@ BROKEN = [
     "variables: {{admin-admin_credentials: '{0}:;:;'}}",
     "variables: {{admin-stats_credentials: 'boss:{0}'}}",
     "instances: [{{name: px, host: h, password: [{0}]}}]",
+    "mysql_users: [{{username: app, password: {{command: [sh, -c, 'echo {0}; exit 3']}}}}]",
+    "mysql_users: [{{username: app, password: {{command: [sh, -c, 'echo {0}; kill $$']}}}}]",
+    "mysql_users: [{{username: app, password: {{command: [printf, '{0}\\0']}}}}]",
+    "mysql_users: [{{username: app, password: {{command: sh -c 'echo {0}'}}}}]",
+    "variables: {{mysql-default_schema: {{command: [echo, {0}]}}}}",
     "mysql_users: {{csv: users.csv}}",
     "mysql_users: {{jsonl: users.jsonl}}",
     "mysql_users: {{csv: broken.csv}}",

@@ -215,3 +215,20 @@ def test_postgresql_rules_are_kept_alive_as_well(tmp_path):
     text = (ROUTED % ("true", "true")).replace("mysql_", "pgsql_").replace("schemaname", "database")
     rules = load(tmp_path, text, version=Version(3, 0, 0)).desired.tables["pgsql_query_rules"]
     assert (10,) in rules.rows
+
+
+def test_a_password_that_looks_like_a_cut_hash(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUT", "$A$005$cut")
+    text = """
+mysql_users:
+  - {username: a, password: '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E1'}
+  - {username: b, password: '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19'}
+  - {username: c, password: {env: CUT}}
+pgsql_users: [{username: d, password: '*24'}]
+"""
+    warnings = load(tmp_path, text).desired.warnings
+    assert [warning.partition(": looks like a hash")[0] for warning in warnings] == [
+        f"{tmp_path}/proxyctl.yaml:3:29: mysql_users[0].password",
+        f"{tmp_path}/proxyctl.yaml:5:29: mysql_users[2].password",
+    ]
+    assert not any("$A$005$cut" in warning or "2470C" in warning for warning in warnings)

@@ -1,7 +1,10 @@
+import threading
+
 import pytest
 
-from proxyctl.config.env_references import resolve
-from proxyctl.config.files import Sources, load_project
+from proxyctl.config.env_references import SecretCommands, resolve
+from proxyctl.config.files import ConfigFiles, Sources, load_project
+from proxyctl.config.sources import UnreadableError
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write
 
@@ -79,3 +82,125 @@ def test_a_secret_that_somebody_forgot_to_fill_is_a_mistake(tmp_path, monkeypatc
         tmp_path, "mysql_users: [{username: app, password: '', comment: {env: EMPTY}}]"
     ).desired.tables["mysql_users"]
     assert row(rows, "app", 1)["password"] == ""
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def printed(folder, *words, seconds=10):
+    """Return what a command prints as a secret."""
+    commands = SecretCommands(seconds)
+    return resolve({"command": words}, str(folder), is_secret=True, commands=commands)
+
+
+def test_what_a_command_prints(tmp_path):
+    (tmp_path / "program").write_text("#!/bin/sh\npwd\n")
+    (tmp_path / "program").chmod(0o755)
+    assert printed(tmp_path, "echo", "$HOME; echo *") == "$HOME; echo *"
+    assert printed(tmp_path, "printf", "two\n\n") == "two\n"
+    assert printed(tmp_path, "printf", "\\377") == "\udcff"
+    assert printed(tmp_path, "./program") == str(tmp_path.resolve())
+    assert printed("", "sh", "-c", "cat; echo its stdin is empty") == "its stdin is empty"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["sh", "-c", "echo sesame; printf ' no\\n\\n token\\n' >&2; exit 3"],
+            "sh: the command exited with 3: no token",
+        ),
+        (["sh", "-c", "echo sesame; exit 3"], "sh: the command exited with 3"),
+        (["sh", "-c", "echo sesame; sleep 60"], "sh: the command did not finish within 0.3 s"),
+        (["sh", "-c", "yes sesame | head -c 2000000"], "sh: the command printed more than 1 MiB"),
+        (["no-such-program"], "no-such-program: no such file or directory"),
+        (["./"], "./: permission denied"),
+        (["true"], "the output of true is empty"),
+        (["echo", "\0"], "echo: a character that no command line may hold"),
+    ],
+)
+def test_a_command_that_fails(tmp_path, words, message):
+    with pytest.raises(UnreadableError) as caught:
+        printed(tmp_path, *words, seconds=0.3 if "sleep" in words[-1] else 30)
+    assert caught.value.message == message
+    assert caught.value.fix
+
+
+def test_only_the_end_of_a_long_stderr_is_repeated(tmp_path):
+    script = "yes a lot of words | head -c 200000 >&2; echo the end >&2; exit 1"
+    with pytest.raises(UnreadableError) as caught:
+        printed(tmp_path, "sh", "-c", script)
+    assert caught.value.message.endswith("the end")
+    assert len(caught.value.message) < 5000
+
+
+COMMANDED = """
+instances:
+  - {name: a, host: h, password: {command: [sh, count.sh, one]}}
+  - {name: b, host: h, password: {command: [sh, count.sh, two]}}
+mysql_users:
+  - {username: app, password: {command: [sh, count.sh, one]}}
+  - {username: other, password: {command: [sh, count.sh, one]}}
+variables:
+  mysql-monitor_password: {command: [sh, count.sh, one]}
+"""
+
+
+@pytest.fixture
+def counted(tmp_path):
+    """Files whose command adds its argument to `runs` and prints it."""
+    write(tmp_path, COMMANDED, count__sh="echo $1 >> runs; echo $1\n")
+    return tmp_path
+
+
+def runs(folder):
+    path = folder / "runs"
+    return path.read_text().split() if path.exists() else []
+
+
+def test_a_command_runs_once_for_all_that_use_it(counted):
+    files = ConfigFiles(Sources((str(counted / "proxyctl.yaml"),)))
+    a, b = files.instances()
+    assert runs(counted) == []
+    threads = [threading.Thread(target=a.password) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (a.password(), b.password()) == ("one", "two")
+    project = files.with_vars({"zone": "a"}).project()
+    assert row(project.desired.tables["mysql_users"], "other", 1)["password"] == "one"
+    assert files.project(takes_dead_rules=True).instances[1].password() == "two"
+    assert runs(counted) == ["one", "two"]
+
+
+def test_a_command_that_fails_runs_once(counted):
+    (counted / "count.sh").write_text("echo $1 >> runs; exit 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_project(Sources((str(counted / "proxyctl.yaml"),)))
+    assert len(caught.value.mistakes) == 3
+    assert runs(counted) == ["one"]
+
+
+def test_without_need_of_secrets_no_command_runs(counted):
+    sources = Sources((str(counted / "proxyctl.yaml"),))
+    for options in ({"needs_secrets": False}, {"runs_commands": False}):
+        project = load_project(sources, **options)
+        assert len(project.desired.tables["mysql_users"].rows) == 2
+        assert not any(instance.has_plain_password for instance in project.instances)
+    assert runs(counted) == []
+
+
+def test_restricted_paths_hold_for_commands(counted):
+    sources = Sources((str(counted),), restrict_paths=True)
+    for options in ({}, {"runs_commands": False}):
+        with pytest.raises(ConfigError) as caught:
+            load_project(sources, **options)
+        assert {m.message for m in caught.value.mistakes} == {
+            "a command may read and do anything, so --restrict-paths refuses it"
+        }
+    files = ConfigFiles(sources)
+    with pytest.raises(ConfigError, match="1 mistake"):
+        files.instances()[0].password()
+    assert files.project(needs_secrets=False).desired.tables
+    assert runs(counted) == []

@@ -2,7 +2,13 @@
 
 import pytest
 
-from proxyctl.proxysql.passwords import hashed_password, is_hash, native_hash, same_password
+from proxyctl.proxysql.passwords import (
+    hashed_password,
+    is_broken_hash,
+    is_hash,
+    native_hash,
+    same_password,
+)
 
 USERS = "mysql_users"
 NATIVE = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7"
@@ -49,6 +55,30 @@ def test_a_hash_is_not_taken_for_clear_text():
     assert is_hash(NATIVE)
     assert not is_hash("secret")
     assert not same_password(USERS, NATIVE, native_hash(NATIVE))
+
+
+SHA2 = "$A$005$abcdefghijklmnopqrstYy1cVJ5jT.fk4HyAGlowRhOkI55As4SAesbspXHQvFD"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_broken"),
+    [
+        (NATIVE, False),
+        (NATIVE[:-1], True),
+        (NATIVE + "0", True),
+        (NATIVE + " ", True),
+        ("*", False),
+        ("*star", False),
+        (SHA2, False),
+        (SHA2[:-1], True),
+        (SHA2 + "x", True),
+        ("$A$005$", True),
+        ("$A", False),
+        ("", False),
+    ],
+)
+def test_a_hash_that_was_cut(text, is_broken):
+    assert is_broken_hash(text) is is_broken
 
 
 def test_an_empty_password_is_only_itself():

@@ -95,7 +95,7 @@ def validate(
     from proxyctl.config.files import load_project
     from proxyctl.render.files import validated_json, validated_text
 
-    project = load_project(files.sources(), version=proxysql_version)
+    project = load_project(files.sources(), version=proxysql_version, runs_commands=False)
     emit(format, text=lambda: validated_text(project), json=lambda: validated_json(project))
     for warning in project.desired.warnings:
         say(f"warning: {warning}")

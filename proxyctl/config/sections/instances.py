@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.documents import near_file, without_marks
-from proxyctl.config.env_references import resolve
+from proxyctl.config.env_references import SecretCommands, resolve
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
-from proxyctl.rows.row import Secret, Where
+from proxyctl.rows.row import Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import InstanceModel
@@ -55,17 +55,22 @@ class Instance:
     """The password, or a reference to it."""
     _fence: Fence = field(default=ANYWHERE, repr=False)
     """The folders that must hold the files that the instance names."""
+    _commands: SecretCommands | None = field(default=None, repr=False, compare=False)
+    """Runs the command that prints the password."""
 
     def password(self) -> str | None:
         """Return the password; None if the files have none.
 
-        Raises: ConfigError if the password comes from a variable or a file that is missing.
+        Raises: ConfigError if the password comes from a variable or a file that is missing, or from
+        a command that fails.
         """
         if self._secret is None or isinstance(self._secret, str):
             return self._secret
         try:
             folder = os.path.dirname(self.where.path)
-            return resolve(self._secret, folder, self._fence, is_secret=True)
+            return resolve(
+                self._secret, folder, self._fence, is_secret=True, commands=self._commands
+            )
         except UnreadableError as error:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
@@ -75,11 +80,8 @@ class Instance:
     @property
     def has_plain_password(self) -> bool:
         """Whether the file holds the password itself, not a reference to it."""
-        try:
-            password = self.password()
-        except ConfigError:
-            return False
-        return bool(password) and not isinstance(password, Secret)
+        secret = self._secret
+        return bool(secret.get("hex") if isinstance(secret, Mapping) else secret)
 
     def certificates(self) -> str:
         """Return the PEM text of `tls_ca`, without characters that are not ASCII.
@@ -161,4 +163,5 @@ def _instance(
         where=part.where(position),
         _secret=model.password,
         _fence=context.fence,
+        _commands=context.commands,
     )
