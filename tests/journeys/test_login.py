@@ -86,6 +86,28 @@ def test_admin_from_another_host(sandbox_project: Project, sandbox: Sandbox) -> 
     assert plan("-u", "radmin").code == 2
 
 
+def test_a_password_from_a_command(sandbox_project: Project, sandbox: Sandbox) -> None:
+    """It runs once for a plan, and not at all where a source that wins has a password."""
+    instance = (
+        f"name: px, host: {sandbox.host}, port: {sandbox.port}, password: {{command: [sh, p]}}"
+    )
+    sandbox_project.write(f"instances: [{{{instance}}}]\n{FILES}")
+    sandbox_project.write("echo run >> runs; echo admin", "p")
+    runs = sandbox_project.folder / "runs"
+    assert plan("--instance", "px").code == 2
+    assert not runs.exists()
+    sandbox_project.monkeypatch.delenv("PROXYCTL_PASSWORD")
+    ended(
+        plan("--instance", "px", "--restrict-paths"), 1, "px.password", "--restrict-paths refuses"
+    )
+    found = plan("--instance", "px", "--debug")
+    assert found.code == 2, found.text
+    assert "the password comes from the instance px in the files" in found.err
+    assert runs.read_text() == "run\n"
+    sandbox_project.write("echo admin; echo the vault is sealed >&2; exit 2", "p")
+    ended(plan("--instance", "px"), 1, "instances.px.password: sh: ", "2: the vault is sealed")
+
+
 def test_wrong_password(project: Project, instance: Instance) -> None:
     project.write(FILES)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "not-the-pass")
