@@ -215,8 +215,8 @@ EXIT_CODE = {
     "DONE": "Done, or in sync.",
     "ERROR": "An error in the files, while connecting or while reading. Also a routing test that"
     " fails, or a finding of `lint` or `doctor` that is an error.",
-    "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, or `nodes discover`"
-    " with files.",
+    "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, `nodes discover`"
+    " with files, or `import --check`.",
     "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that exists"
     " already, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
     "INCOMPLETE": "An `apply` or a `rollback` did not finish; the message lists what each layer of"

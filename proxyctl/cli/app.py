@@ -49,7 +49,7 @@ PANELS = {
         "validate": Command("files.validate", "validate -f shop"),
         "render": Command("files.render", "render -f shop --format sql"),
         "schema": Command("files.schema", "schema -o proxyctl.schema.json"),
-        "import": Command("files.import_", "import /etc/proxysql.cnf -o proxyctl.yaml"),
+        "import": Command("import_.import_", "import /etc/proxysql.cnf -o proxyctl.yaml"),
         "export": Command("files.export", "export -o proxyctl.yaml"),
     },
     "Change": {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from proxyctl.catalog import REFERENCE, TABLES, Layout, Value, Version, layout_of
 from proxyctl.config.files import mistakes_in
+from proxyctl.errors import RefusedError
 from proxyctl.instance.backend import Account
 from proxyctl.instance.backend_accounts import BackendAccount, read_backend_users
 from proxyctl.interchange.content import FileContent, leave_out_administrators
@@ -23,19 +26,68 @@ _PLUGINS = frozenset(["", "mysql_native_password", "caching_sha2_password"])
 _SHA2_SINCE = Version(2, 6, 0)
 
 
+@dataclass(frozen=True)
+class AccountServer:
+    """A server whose accounts are imported, and which of them."""
+
+    node: Node
+    """Its address."""
+    login: Account
+    """The account that may read the others."""
+    select: tuple[str, ...] = ()
+    """Patterns of user names, such as `app_*`; none selects all."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of user names that are left out without a word."""
+
+    def accounts(self) -> list[BackendAccount]:
+        """Return the selected accounts, by name and host. Raises: InstanceError, RefusedError."""
+        accounts = read_backend_users(self.node, self.login)
+        selected = [account for account in accounts if self.selects(account.user)]
+        if not selected:
+            message = f"no account of {self.node[0]}:{self.node[1]} is selected"
+            raise RefusedError(message, fix="check --select and --exclude")
+        return selected
+
+    def selects(self, user: str) -> bool:
+        """Return whether the accounts of this name are selected."""
+        is_selected = not self.select or _fits(user, self.select)
+        return is_selected and not _fits(user, self.exclude)
+
+
+def _fits(user: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(user, pattern) for pattern in patterns)
+
+
 def import_users(
-    node: Node, login: Account, secrets: str, *, version: Version | None, default_hostgroup: int
+    server: AccountServer, secrets: str, *, version: Version | None, default_hostgroup: int
 ) -> WrittenFile:
-    """Convert the accounts of a server, which `login` may read, to users of ProxySQL.
+    """Convert the accounts of a server to users of ProxySQL.
 
     A warning names each account left out, and others the accounts that need more than a user.
     `secrets`: the form of passwords: `hash`, `omit` or `clear`. `version`: of the ProxySQL, by
-    default the reference. Raises: InstanceError.
+    default the reference.
+
+    Raises: InstanceError; RefusedError where no account becomes a user.
     """
+    content = imported_content(
+        server.accounts(), version=version, default_hostgroup=default_hostgroup
+    )
+    return written_file(
+        content, "yaml", secrets, check=lambda text: mistakes_in(text, content.version)
+    )
+
+
+def imported_content(
+    accounts: Sequence[BackendAccount], *, version: Version | None, default_hostgroup: int
+) -> FileContent:
+    """Return the users that accounts become. Raises: RefusedError where none becomes one."""
     content = FileContent(version or REFERENCE, is_for_version=version is not None)
     layout = layout_of(TABLES["mysql_users"], content.version)
-    accounts = read_backend_users(node, login)
     chosen, left_out = chosen_accounts(accounts, content.version)
+    if not chosen:
+        message = "no account becomes a user: a file without users would delete all users"
+        fix = "import from another server, or give --backend-user an account that sees all accounts"
+        raise RefusedError(message, reasons=left_out, fix=fix)
     users = {account.user for account in chosen}
     imported = [
         account
@@ -46,9 +98,7 @@ def import_users(
     content.layouts[layout.name] = layout
     content.tables[layout.name] = [*user_rows(layout, chosen, default_hostgroup)]
     leave_out_administrators(content, {})
-    return written_file(
-        content, "yaml", secrets, check=lambda text: mistakes_in(text, content.version)
-    )
+    return content
 
 
 def chosen_accounts(
@@ -59,14 +109,7 @@ def chosen_accounts(
     ProxySQL's users have no host: accounts with the same name become one user if their passwords
     agree.
     """
-    by_user: dict[str, list[BackendAccount]] = {}
-    left_out: list[str] = []
-    for account in accounts:
-        reason = _left_out_reason(account, version)
-        if reason is None:
-            by_user.setdefault(account.user, []).append(account)
-        elif reason:
-            left_out.append(f"{account.name} is left out: {reason}")
+    by_user, left_out = _accounts_by_user(accounts, version)
     chosen: list[BackendAccount] = []
     for user, namesakes in by_user.items():
         if len({account.password for account in namesakes}) > 1:
@@ -75,6 +118,31 @@ def chosen_accounts(
         else:
             chosen.append(namesakes[0])
     return sorted(chosen, key=lambda account: account.user), left_out
+
+
+def undecided_users(accounts: Iterable[BackendAccount], version: Version) -> set[str]:
+    """Return the names whose accounts have several passwords."""
+    by_user, _ = _accounts_by_user(accounts, version)
+    return {
+        user
+        for user, namesakes in by_user.items()
+        if len({account.password for account in namesakes}) > 1
+    }
+
+
+def _accounts_by_user(
+    accounts: Iterable[BackendAccount], version: Version
+) -> tuple[dict[str, list[BackendAccount]], list[str]]:
+    """Return the accounts that can become users, by name, and why others cannot."""
+    by_user: dict[str, list[BackendAccount]] = {}
+    left_out: list[str] = []
+    for account in accounts:
+        reason = _left_out_reason(account, version)
+        if reason is None:
+            by_user.setdefault(account.user, []).append(account)
+        elif reason:
+            left_out.append(f"{account.name} is left out: {reason}")
+    return by_user, left_out
 
 
 def _left_out_reason(account: BackendAccount, version: Version) -> str | None:

@@ -47,6 +47,9 @@ CREATE USER opentls@'%' REQUIRE SSL
 """
 
 
+UPDATE = ("--default-hostgroup", "10", "--update", "users.yaml")
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
     with MariaDB(tmp_path_factory.mktemp("mariadb"), setup=SETUP) as running:
@@ -85,6 +88,44 @@ def test_users_come_with_their_hashes_and_others_are_named(
     assert native_hash("app-password") not in imported(server, "--secrets", "omit").out
     checked = proxyctl("validate", "-f", "users.yaml")
     assert checked.code == 0, checked.text
+
+
+def test_a_file_that_a_schedule_brings_up_to_date(
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "boss")
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "boss-password")
+    chosen = ("--select", "sched_*", "--exclude", "*_tmp", *UPDATE)
+    for name in ("a", "b", "tmp"):
+        server.run(f"CREATE USER sched_{name}@'%' IDENTIFIED BY '{name}'")
+    found = imported(server, *chosen, "--check")
+    assert (found.code, found.err) == (2, "")
+    assert found.out == "users.yaml: 2 to add\n  + user sched_a\n  + user sched_b\n"
+    assert not Path("users.yaml").exists()
+    assert imported(server, *chosen).code == 0
+    assert Path("users.yaml").stat().st_mode & 0o777 == 0o600
+    written = Path("users.yaml").read_bytes()
+    for code in (imported(server, *chosen, "--check").code, imported(server, *chosen).code):
+        assert code == 0
+    assert Path("users.yaml").read_bytes() == written
+
+    edited = written.decode().replace("default_hostgroup: 10", "default_hostgroup: 20")
+    Path("users.yaml").write_text(edited)
+    server.run("ALTER USER sched_a@'%' IDENTIFIED BY 'other'; DROP USER sched_b@'%'")
+    found = imported(server, *chosen)
+    assert found.out == (
+        "users.yaml: 1 to change, 1 to delete\n  ~ user sched_a: password\n  - user sched_b\n"
+    )
+    assert (found.code, found.err) == (0, "written to users.yaml\n")
+    row = f"{{username: sched_a, password: '{native_hash('other')}', default_hostgroup: 20}}"
+    assert Path("users.yaml").read_text() == f"version: 1\n\nmysql_users:\n  - {row}\n"
+
+    server.run("DROP USER sched_a@'%'")
+    for arguments in (chosen, (*chosen, "--check")):
+        found = imported(server, *arguments)
+        assert found.code == 3, found.text
+        assert "no account of 127.0.0.1" in found.err
+    assert "sched_a" in Path("users.yaml").read_text()
 
 
 def test_accounts_that_need_more_than_a_user_are_named(

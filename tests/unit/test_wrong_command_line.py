@@ -117,6 +117,17 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
         ),
         ("import --users-from db1 --backend-user=", "--backend-user: the name is empty"),
         ("import proxysql.cnf --users-from db1", "import needs FILE.cnf or --users-from HOST"),
+        ("import proxysql.cnf --select app_*", "--select needs --users-from HOST"),
+        ("import proxysql.cnf --update users.yaml", "--update needs --users-from HOST"),
+        ("import --users-from db1 --backend-user b --check", "--check needs --update FILE"),
+        (
+            "import --users-from db1 --update users.yaml -o users.yaml",
+            "--update cannot be used with --out",
+        ),
+        (
+            "import --users-from db1 --update users.yaml --secrets clear",
+            "--update cannot write passwords in clear text: the server has only their hashes",
+        ),
         ("import script.sql", "script.sql: import reads a proxysql.cnf, not SQL"),
     ],
 )

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from proxyctl.api import RowFormat, SecretForm
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
-from proxyctl.cli.login import password_from
-from proxyctl.cli.option import OR_STDOUT, choice, out_option, value
+from proxyctl.cli.option import OR_STDOUT, choice, out_option
 from proxyctl.cli.options import (
-    BackendOptions,
     FleetOptions,
     FormatOption,
     LayerName,
     VersionOption,
 )
 from proxyctl.cli.output import (
-    ask_password,
-    can_ask,
     check_new,
     emit,
     new_files,
@@ -39,8 +32,6 @@ from proxyctl.rows.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.fleet.targets import Target
-    from proxyctl.instance.authentication import Trust
-    from proxyctl.instance.backend import Account
     from proxyctl.interchange.write import WrittenFile
 
 
@@ -178,75 +169,3 @@ def _export_all(
     say(*failures(failed, style(sys.stderr)))
     say(counts_line(len(exported), [f"{len(exported)} exported"] if exported else [], failed))
     return worst_of(failed)
-
-
-def import_(
-    servers: BackendOptions,
-    cnf: str | None = typer.Argument(
-        None,
-        metavar="FILE.cnf",
-        help="A proxysql.cnf, or YAML that holds one, such as a ConfigMap.",
-    ),
-    users_from: str | None = value(
-        "HOST[:PORT]", "Import mysql_users from the accounts of this MySQL server, not from a file."
-    ),
-    default_hostgroup: int = value(
-        "N", "With --users-from: the default_hostgroup of the imported users.", default=0, min=0
-    ),
-    backend_user: str | None = value(
-        "NAME",
-        "With --users-from: log in to the server as this account.",
-        envvar="PROXYCTL_BACKEND_USER",
-    ),
-    backend_password_file: str | None = value(
-        "PATH",
-        "File with the password of --backend-user. Default:"
-        " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
-        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
-    ),
-    secrets: SecretsOption = "hash",
-    proxysql_version: VersionOption = None,
-    out: OutOption = None,
-) -> int:
-    """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""
-    check_out(out, secrets)
-    if (cnf is None) == (users_from is None):
-        raise UsageError(
-            "import needs FILE.cnf or --users-from HOST",
-            fix="proxyctl import --help shows its options",
-        )
-    if cnf is not None:
-        from proxyctl.interchange.import_cnf import import_cnf
-
-        imported = import_cnf(cnf, version=proxysql_version, secrets=secrets)
-        if imported.beginning is not None:
-            say(f"{imported.beginning}: import reads the proxysql.cnf that begins here")
-        write_rows(imported.file, secrets, out)
-        say(*imported.remarks(out or "the output"))
-        return ExitCode.DONE
-    from proxyctl.interchange.import_users import import_users
-    from proxyctl.nodes.discover import members_in
-
-    account = _account(backend_user, backend_password_file, servers.trust())
-    node = next(iter(members_in(str(users_from))), (str(users_from), 3306))
-    file = import_users(
-        node, account, secrets, version=proxysql_version, default_hostgroup=default_hostgroup
-    )
-    write_rows(file, secrets, out)
-    return ExitCode.DONE
-
-
-def _account(user: str | None, password_file: str | None, trust: Trust) -> Account:
-    """Return the account to log in to the MySQL server with. Raises: UsageError, ProxyctlError."""
-    from proxyctl.instance.backend import Account
-
-    if user is None:
-        raise UsageError("--users-from needs --backend-user: an account that reads mysql.user")
-    if not user:
-        raise UsageError("--backend-user: the name is empty")
-    if password_file is not None:
-        return Account(user, password_from(password_file, "--backend-password-file"), trust)
-    password = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
-    if password is None and can_ask():
-        password = ask_password(f"{user} on the servers")
-    return Account(user, password or "", trust)

@@ -71,8 +71,15 @@ class MariaDB:
     def _socket(self) -> Path:
         return self._folder / "s"
 
+    def run(self, sql: str) -> None:
+        """Run statements as its administrator."""
+        subprocess.run(self._client(sql), check=True, capture_output=True)
+
+    def _client(self, sql: str) -> list[str]:
+        return ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", sql]
+
     def _wait(self) -> None:
-        client = ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", self._setup]
+        client = self._client(self._setup)
         deadline = time.monotonic() + 60
         while subprocess.run(client, capture_output=True, check=False).returncode:
             if time.monotonic() > deadline:
