@@ -17,6 +17,7 @@ SUBJECTS = (
     servers.monitor,
     servers.hostgroups,
     settings.encryption,
+    settings.certificate,
     layers.layers,
     layers.cluster,
     settings.server_version,

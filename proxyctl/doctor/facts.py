@@ -14,6 +14,7 @@ from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.instance.authentication import NO_TRUST, Trust
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
+from proxyctl.instance.certificate import Certificate, read_certificate
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import read_pool, read_variables
@@ -123,6 +124,8 @@ class Facts:
     """The last memory size in the history; None if the history has no value."""
     digest_bytes: int | None
     """The memory of the digests; None if the user did not ask for it."""
+    certificate: Certificate | None = None
+    """The certificate that it shows to clients; None without TLS."""
     mistyped: tuple[MistypedCells, ...] = ()
     """The cells of MEMORY with another type than ProxySQL reads."""
     secret_variables: frozenset[str] = frozenset()
@@ -139,7 +142,7 @@ class Facts:
 
     def is_on(self, name: str) -> bool:
         """Return whether a boolean variable is true at RUNTIME."""
-        return self.variables.get(name, "").lower() in ("true", "1")
+        return is_true(self.variables, name)
 
     def number(self, name: str) -> int:
         """Return an integer variable at RUNTIME; 0 if this ProxySQL does not have it."""
@@ -152,6 +155,14 @@ class Facts:
         for server in sorted(self.mysql.servers):
             rows.setdefault(server.node, []).append(server)
         return rows
+
+
+def is_true(variables: Mapping[str, str], name: str) -> bool:
+    """Return whether a boolean variable is true."""
+    return variables.get(name, "").lower() in ("true", "1")
+
+
+_HAVE_SSL = "mysql-have_ssl"
 
 
 def read_facts(
@@ -207,6 +218,7 @@ def read_facts(
         membership=read_membership(client),
         resident_bytes=_resident(client),
         digest_bytes=read_digest_memory(client) if memory else None,
+        certificate=read_certificate(client) if is_true(variables, _HAVE_SSL) else None,
         mistyped=_mistyped(client, tables),
         secret_variables=secret_variables,
     )

@@ -48,6 +48,13 @@ CODES = {
     "backend-without-tls": Code(
         _E, "A server has `use_ssl` 1 and offers no TLS: ProxySQL connects in clear text."
     ),
+    "certificate-expired": Code(
+        _E, "ProxySQL's certificate has expired: clients that verify it cannot log in."
+    ),
+    "certificate-expires": Code(_W, "ProxySQL's certificate expires within 30 days."),
+    "certificate-of-other-host": Code(
+        _N, "ProxySQL's certificate names hosts, and not the one that proxyctl connects to."
+    ),
     "users-cannot-use-tls": Code(_E, "Users must use TLS, and `mysql-have_ssl` is false."),
     "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
     "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Diagnosis, listed
+from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.errors import counted
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.stats.units import size_text
@@ -42,6 +43,34 @@ def encryption(facts: Facts) -> Iterator[Diagnosis]:
         )
 
 
+_DAY_S = 86_400
+_SOON_DAYS = 30
+_NEW_CERTIFICATE = (
+    "replace proxysql-cert.pem and proxysql-key.pem in its data directory, then send PROXYSQL"
+    " RELOAD TLS"
+)
+
+
+def certificate(facts: Facts) -> Iterator[Diagnosis]:
+    """Yield a finding if clients that verify ProxySQL's certificate refuse it, now or soon."""
+    shown = facts.certificate
+    if shown is None:
+        return
+    left_s = shown.not_after - facts.now
+    day = datetime.fromtimestamp(shown.not_after, UTC).date()
+    if left_s < 0:
+        message = f"it expired on {day}: clients that verify it cannot log in"
+        yield Diagnosis("certificate-expired", _CERTIFICATE, message, _NEW_CERTIFICATE)
+    elif left_s < _SOON_DAYS * _DAY_S:
+        message = f"it expires on {day}, in {duration(left_s)}"
+        yield Diagnosis("certificate-expires", _CERTIFICATE, message, _NEW_CERTIFICATE)
+    if not shown.names_host():
+        message = f"it is for {listed(shown.names)}: clients that compare names refuse {shown.host}"
+        fix = f"let clients use one of its names, or give {shown.host} to a new certificate"
+        yield Diagnosis("certificate-of-other-host", _CERTIFICATE, message, fix)
+
+
+_CERTIFICATE = "certificate"
 _SERVER_VERSION = "mysql-server_version"
 
 

@@ -15,6 +15,7 @@ from proxyctl.doctor.finding import (
     ExaminedFleet,
 )
 from proxyctl.instance.backend import NodeAnswer
+from proxyctl.instance.certificate import Certificate
 from proxyctl.instance.cluster import Checksum, Member, Membership
 from proxyctl.lint.finding import Severity
 from proxyctl.proxysql.cell_types import MistypedCells, mistyped
@@ -74,6 +75,11 @@ HEALTHY = Facts(
 def with_variables(**values: str) -> Facts:
     names = {name.replace("__", "-"): value for name, value in values.items()}
     return replace(HEALTHY, variables={**HEALTHY.variables, **names})
+
+
+def with_certificate(days: int, *names: str) -> Facts:
+    shown = Certificate(NOW + days * 86_400, names, "px1.example.com")
+    return replace(HEALTHY, certificate=shown)
 
 
 def with_servers(*servers: Server) -> Facts:
@@ -165,6 +171,10 @@ OWN = Checksum(2, NOW - 900, "A")
 
 CASES = {
     "nothing is wrong": HEALTHY,
+    # The certificate that clients see.
+    "a certificate that lasts": with_certificate(31, "*.example.com"),
+    "a certificate that expires soon": with_certificate(29),
+    "a certificate that has expired, of another host": with_certificate(-1, "px2.example.com"),
     # The monitor. A ping uses a connection that was opened before the account was refused.
     "a refused account although pings succeed": with_log("connect", DENIED, ago_s=60),
     "no answer to a connect": with_log("connect", "timeout during ping", ago_s=1),

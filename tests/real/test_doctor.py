@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
 import pytest
 
+from proxyctl.doctor import settings
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.doctor.finding import Examination
 from proxyctl.instance.client import AdminClient
 from tests.real.galera_rig import apply, files, login
+from tests.support.protocol.hostile_server import certificates
 from tests.support.servers.galera_family import HOSTS, monitored_proxysql
 from tests.support.servers.galera_nodes import GaleraCluster
 from tests.support.servers.instances import Instance, ProxySQL, free_port, needed_binary
@@ -100,6 +103,22 @@ def known(server: ProxySQL, *, asks: bool = True) -> Facts:
 def message(found: Examination, code: str) -> str:
     (one,) = [one for one in found.findings if one.code == code]
     return f"{one.where}: {one.message}"
+
+
+@pytest.mark.since("2.6.0", "its admin interface offers no TLS")
+def test_a_certificate_that_expires_soon(proxysql: ProxySQL, tmp_path: Path) -> None:
+    with until_found(proxysql):
+        assert known(proxysql).certificate is not None
+    ours = certificates(tmp_path, "proxysql.example.com")
+    for part, path in zip(("ca", "cert", "key"), ours, strict=True):
+        path.replace(proxysql.folder / f"proxysql-{part}.pem")
+    proxysql.instance.execute("PROXYSQL RELOAD TLS")
+    with until_found(proxysql, "certificate-expires") as found:
+        assert message(found, "certificate-expires").endswith((", in 1 d", ", in 2 d"))
+    with AdminClient(replace(login(proxysql), host="127.1")) as client:
+        _, note = settings.certificate(read_facts(client, asks=False))
+    assert note.code == "certificate-of-other-host"
+    assert note.message.startswith("it is for proxysql.example.com: clients that compare names")
 
 
 def test_a_wrong_monitor_password(proxysql: ProxySQL) -> None:
