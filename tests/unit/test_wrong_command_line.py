@@ -120,6 +120,7 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
         ("import proxysql.cnf --select app_*", "--select needs --users-from HOST"),
         ("import proxysql.cnf --update users.yaml", "--update needs --users-from HOST"),
         ("import --users-from db1 --backend-user b --check", "--check needs --update FILE"),
+        ("import --users-from db1 --update -", "--update -: expected a file"),
         (
             "import --users-from db1 --update users.yaml -o users.yaml",
             "--update cannot be used with --out",

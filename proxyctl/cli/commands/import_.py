@@ -130,6 +130,8 @@ def _update(
     from proxyctl.render.files import updated_users_text
 
     path = Path(str(options.update))
+    if options.update == "-":
+        raise UsageError("--update -: expected a file", fix="leave out --update to write to stdout")
     if secrets == "clear":
         raise UsageError(
             "--update cannot write passwords in clear text: the server has only their hashes",
