@@ -63,6 +63,7 @@ MENU = {
         "docs/how-to/several-teams",
         "docs/how-to/fleet",
         "docs/how-to/cluster",
+        "docs/how-to/upgrade",
     ],
     "Slow queries": [
         "docs/how-to/slow-query",

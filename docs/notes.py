@@ -216,7 +216,7 @@ EXIT_CODE = {
     "ERROR": "An error in the files, while connecting or while reading. Also a routing test that"
     " fails, or a finding of `lint` or `doctor` that is an error.",
     "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, `nodes discover`"
-    " with files, or `import --check`.",
+    " with files, or `import --check`. Or something needs a decision: `upgrade-check`.",
     "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that exists"
     " already, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
     "INCOMPLETE": "An `apply` or a `rollback` did not finish; the message lists what each layer of"

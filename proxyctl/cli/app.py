@@ -90,6 +90,7 @@ PANELS = {
         "nodes restore": Command("nodes.restore", "nodes restore pxc2:3306"),
         "nodes discover": Command("nodes.discover", "nodes discover --seed pxc1:3306"),
         "doctor": Command("doctor.doctor", "doctor --instance px1"),
+        "upgrade-check": Command("upgrade_check.upgrade_check", "upgrade-check --to 3.0.12"),
     },
     "Tools": {
         "sandbox": Command("sandbox.sandbox", "sandbox --sample"),

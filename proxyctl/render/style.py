@@ -16,7 +16,7 @@ from proxyctl.stats.units import share_text
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
-_SEVERITIES = {"error": "refuse", "warning": "change", "note": "dim"}
+_SEVERITIES = {"error": "refuse", "warning": "change", "note": "dim", "decision": "change"}
 _STATEMENT = re.compile("(publish|take back): ")
 _LABEL = re.compile(r"\w[\w ]{0,11} {2,}")
 WIDTH = 100

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "nodes discover": ("--seed", "127.0.0.1:1"),
     "nodes drain": ("db1", "--force"),
     "nodes restore": ("db1",),
+    "upgrade-check": ("--to", "3.0.12"),
 }
 """What commands need that do not run without arguments."""
 

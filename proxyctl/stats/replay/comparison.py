@@ -19,6 +19,7 @@ from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Question, Rewriting, every_outcome
 from proxyctl.routing.query import ClientQuery
+from proxyctl.routing.regex import engine_for
 from proxyctl.routing.result import HostgroupOrigin, Route
 from proxyctl.routing.router import Router, router_of
 from proxyctl.routing.set_statements import SetReading, read_set
@@ -186,8 +187,11 @@ class Comparison:
         """
         before = after = router_of(sides.before)
         if sides.after is not sides.before:
-            engine_stays = sides.before.variable(_ENGINE) == sides.after.variable(_ENGINE)
-            after = router_of(sides.after, patterns=before.patterns if engine_stays else None)
+            engines = {
+                engine_for(side.variable(_ENGINE), side.version)
+                for side in (sides.before, sides.after)
+            }
+            after = router_of(sides.after, patterns=before.patterns if len(engines) == 1 else None)
         self.routers = before, after
         self._differences = _Differences(sides, self.routers)
         self.options = _options_of(recorded, sides.before)

@@ -1,0 +1,78 @@
+"""The command upgrade-check: what an upgrade of ProxySQL changes, and what to decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proxyctl.catalog import Version, known_version
+from proxyctl.cli.connect import SelectionOptions
+from proxyctl.cli.option import flag, parsed, value
+from proxyctl.cli.options import FleetOptions, FormatOption, VersionOption
+from proxyctl.cli.output import emit, progress, style
+from proxyctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from proxyctl.upgrade.finding import UpgradeOfFleet
+
+_TO = parsed("--to", known_version)
+
+
+def upgrade_check(
+    selection: SelectionOptions,
+    fleet: FleetOptions,
+    to: Version = value("X.Y.Z", "The release to upgrade to.", default=..., parser=_TO),
+    no_digests: bool = flag(
+        "--no-digests",
+        "Do not read the digests that the instance has seen. Queries wait while they are read:"
+        " about 1 s for 500,000 digests.",
+    ),
+    proxysql_version: VersionOption = None,
+    format: FormatOption = "text",
+) -> int:
+    """List what an upgrade changes, and what to do before and after. Exit 2 for a decision.
+
+    Checks the files, or DISK of an instance, from which the upgraded ProxySQL starts.
+    """
+    from proxyctl.render.upgrade_check import upgrades_json, upgrades_text
+
+    is_all = fleet.is_for_all()
+    if is_all or selection.asks_instance():
+        if proxysql_version is not None:
+            raise UsageError(
+                "--proxysql-version is for files: an instance reports its own version",
+                fix="leave it out",
+            )
+        reports = _of_instances(selection, fleet, to, reads_digests=not no_digests)
+    else:
+        reports = _of_files(selection, to, proxysql_version)
+    emit(
+        format,
+        text=lambda: upgrades_text(reports, style(), is_all=is_all),
+        json=lambda: upgrades_json(reports, is_all=is_all),
+    )
+    return reports.exit_code
+
+
+def _of_instances(
+    selection: SelectionOptions, fleet: FleetOptions, to: Version, *, reads_digests: bool
+) -> UpgradeOfFleet:
+    from proxyctl.upgrade.read import check_fleet
+
+    targets = selection.targets(fleet, files_are_optional=True)
+    with progress("checking", len(targets) if fleet.all_instances else 0) as advance:
+        reports = check_fleet(
+            targets, to, reads_digests=reads_digests, workers=fleet.parallel, done=advance
+        )
+    if not fleet.all_instances:
+        reports.only()
+    return reports
+
+
+def _of_files(selection: SelectionOptions, to: Version, version: Version | None) -> UpgradeOfFleet:
+    from proxyctl.config.files import ConfigFiles
+    from proxyctl.upgrade.check import check_upgrade
+    from proxyctl.upgrade.finding import UpgradeOfFleet
+    from proxyctl.upgrade.read import subject_of_files
+
+    subject = subject_of_files(ConfigFiles(selection.files.sources()), to, version)
+    return UpgradeOfFleet([check_upgrade(subject)])

@@ -1,0 +1,86 @@
+"""Check an upgrade: every chapter of findings, in the order in which to act on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from proxyctl.errors import Mistake, ProxyctlError
+from proxyctl.routing.router import digester_of
+from proxyctl.rows.row import Where
+from proxyctl.upgrade import releases, routing
+from proxyctl.upgrade.finding import CODES, Moment, Reliance, UpgradeFinding, UpgradeReport
+from proxyctl.upgrade.subject import UpgradeSubject
+from proxyctl.upgrade.tables import tables
+from proxyctl.upgrade.variables import variables
+
+Chapter = Callable[[UpgradeSubject], Iterator[UpgradeFinding]]
+
+CHAPTERS: tuple[Chapter, ...] = (
+    releases.direction,
+    releases.restart,
+    releases.cluster,
+    variables,
+    tables,
+    releases.known_changes,
+    releases.security,
+    releases.new,
+)
+ROUTING: tuple[Chapter, ...] = (
+    routing.rules,
+    routing.digests,
+    routing.introduced_by_lint,
+    routing.routing_tests,
+    routing.seen_digests,
+)
+"""The chapters that route queries under both releases."""
+
+
+def check_upgrade(subject: UpgradeSubject) -> UpgradeReport:
+    """Return what the upgrade changes. An instance that runs the release has no finding."""
+    is_there = subject.version == subject.to
+    findings = [] if is_there else [*_findings(subject)]
+    order, moments = [*CODES], [*Moment]
+    findings.sort(key=lambda one: (moments.index(one.kind.moment), order.index(one.code)))
+    return UpgradeReport(
+        subject.name,
+        subject.address,
+        subject.version_text or str(subject.version),
+        subject.to,
+        tuple(findings),
+        is_there=is_there,
+    )
+
+
+def _findings(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    found = [finding for chapter in CHAPTERS for finding in chapter(subject)]
+    if _can_route(subject):
+        found += [finding for chapter in ROUTING for finding in chapter(subject)]
+    yield from found
+    places = {one.where[:2] for finding in found for one in finding.relies_on if one.where}
+    for mistake in subject.mistakes:
+        if (mistake.path, mistake.line) not in places:
+            yield _of_files(mistake)
+
+
+def _can_route(subject: UpgradeSubject) -> bool:
+    """Return whether both releases make digests with these variables.
+
+    A limit of digests may end a release; `variable-refused` reports it.
+    """
+    try:
+        for side in (subject.before, subject.after):
+            digester_of(side)
+    except ProxyctlError:
+        return False
+    return True
+
+
+def _of_files(mistake: Mistake) -> UpgradeFinding:
+    where = Where(mistake.path, mistake.line, mistake.column)
+    return UpgradeFinding(
+        "files-refused",
+        mistake.key or "files",
+        mistake.message,
+        mistake.fix or "change the files together with the upgrade",
+        (Reliance("the files", where),),
+    )

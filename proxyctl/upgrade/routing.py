@@ -1,0 +1,298 @@
+"""Rules, fast routing, digests and queries that a release treats in another way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from proxyctl.catalog import Version
+from proxyctl.catalog.destinations import is_hidden_by_last_rule, last_rule_in_the_way
+from proxyctl.catalog.releases import (
+    DIGESTS_DROP_LAST_COMMENT,
+    KEEPS_OPTIMIZER_HINTS,
+    PGSQL_DIGESTS,
+)
+from proxyctl.config.sections.routing import COMMENT
+from proxyctl.errors import counted
+from proxyctl.plan.guards.lint import lint_change
+from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES
+from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
+from proxyctl.routing.explain import Explainer
+from proxyctl.routing.regex import RegexEngine
+from proxyctl.routing.router import Router, router_of
+from proxyctl.routing.rule import Rule
+from proxyctl.routing.tests import run
+from proxyctl.rows.row import Key, row_name
+from proxyctl.stats.replay.result import ChangedDigest, replay
+from proxyctl.upgrade.finding import Reliance, UpgradeFinding
+from proxyctl.upgrade.subject import UpgradeSubject, shown
+
+
+def rules(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    """Yield the rules and the fast routing that the release reads in another way."""
+    for dialect in (MYSQL, PGSQL):
+        held = subject.before.tables.get(dialect.rules)
+        if held is None or dialect.rules not in subject.after.tables:
+            continue
+        yield from _fast_routing(subject, dialect)
+        if held.rows:
+            sides = router_of(subject.before, dialect), router_of(subject.after, dialect)
+            yield from _patterns(subject, dialect, *sides)
+            yield from _subnets(subject, dialect, *sides)
+
+
+# Fast routing -------------------------------------------------------------------------------------
+
+
+def _fast_routing(subject: UpgradeSubject, dialect: Dialect) -> Iterator[UpgradeFinding]:
+    rules, fast = subject.before.tables[dialect.rules], dialect.fast_routing
+    starts = is_hidden_by_last_rule(subject.version) and not is_hidden_by_last_rule(subject.to)
+    stops = is_hidden_by_last_rule(subject.to) and not is_hidden_by_last_rule(subject.version)
+    if not (starts or stops) or not rules.is_whole:
+        return
+    count = len(subject.before.tables[fast].rows) if fast in subject.before.tables else 0
+    hidden_by = subject.before if starts else subject.after
+    held = hidden_by.tables[dialect.rules]
+    last = last_rule_in_the_way(held.layout, held.rows.values())
+    if count and last is not None:
+        rule = subject.row(dialect.rules, (last,))
+        skipped = f"ProxySQL skips {counted(count, 'row')} of fast routing behind it"
+        yield UpgradeFinding(
+            "fast-routing-starts" if starts else "fast-routing-stops",
+            fast,
+            f"{skipped}; {subject.to} uses them for queries that match no rule"
+            if starts
+            else f"{skipped} from {subject.to} on, for queries that match no rule",
+            "decide whether queries shall follow these rows: `proxyctl explain` with"
+            f" --proxysql-version {subject.to} shows where a query goes; delete the rows otherwise"
+            if starts
+            else "let the files add a rule that keeps fast routing alive (the default), or add a"
+            " last rule with flagIN: 2147483647 and apply: false",
+            (rule,),
+        )
+    kept = [key for key, cells in subject.cells(dialect.rules) if cells.get("comment") == COMMENT]
+    if kept and starts:
+        yield UpgradeFinding(
+            "keep-alive-rule",
+            dialect.rules,
+            f"ProxySQL {subject.to} does not need the rule that keeps fast routing alive; the next"
+            " plan deletes it",
+            "apply the files after the upgrade",
+            subject.rows(dialect.rules, kept),
+        )
+
+
+# Patterns and addresses ---------------------------------------------------------------------------
+
+
+def _patterns(
+    subject: UpgradeSubject, dialect: Dialect, before: Router, after: Router
+) -> Iterator[UpgradeFinding]:
+    engines = [router.variables.engine for router in (before, after)]
+    if engines[0] is engines[1] and not any(rule.dead for rule in (*before.rules, *after.rules)):
+        return
+    reasons: dict[str, list[Key]] = {}
+    for old, new in zip(before.rules, after.rules, strict=True):
+        for reason in _pattern_changes(old, new, engines):
+            reasons.setdefault(reason, []).append((old.rule_id,))
+    for reason, keys in reasons.items():
+        yield UpgradeFinding(
+            "pattern-changes",
+            dialect.rules,
+            f"{engines[0]} now, {engines[1]} in {subject.to}: {reason}"
+            if engines[0] is not engines[1]
+            else reason,
+            "write the pattern so that both engines read it alike, and test it with routing_tests",
+            subject.rows(dialect.rules, keys),
+        )
+
+
+def _pattern_changes(old: Rule, new: Rule, engines: Sequence[RegexEngine]) -> Iterator[str]:
+    """Yield what changes for the patterns of a rule."""
+    is_other_engine = engines[0] is not engines[1]
+    for column in ("match_digest", "match_pattern"):
+        if column in old.broken and column not in new.broken:
+            yield f"{column} compiles in {engines[1]} only: {old.broken[column]}"
+        elif column in new.broken and column not in old.broken:
+            yield f"{column} compiles in {engines[0]} only: {new.broken[column]}"
+        elif column in new.broken and old.negated and (column in new.dead) != (column in old.dead):
+            what = ("every query now", "none then")
+            if column in old.dead:
+                what = ("none now", "every query then")
+            yield f"{column} does not compile, and negated it matches {what[0]}, {what[1]}"
+        elif is_other_engine and column in old.unverified:
+            yield f"{column} has syntax that the engines may read differently"
+    if is_other_engine and new.replacement is not None and _has_other_escapes(new.replacement):
+        yield (
+            r"replace_pattern has a backslash before something else than 0 to 9 or another"
+            r" backslash: PCRE2 leaves the query as it is"
+        )
+
+
+def _has_other_escapes(template: bytes) -> bool:
+    rest = template.replace(b"\\\\", b"")
+    return any(not piece[:1].isdigit() for piece in rest.split(b"\\")[1:])
+
+
+def _subnets(
+    subject: UpgradeSubject, dialect: Dialect, before: Router, after: Router
+) -> Iterator[UpgradeFinding]:
+    changed = [
+        (old.rule_id,)
+        for old, new in zip(before.rules, after.rules, strict=True)
+        if old.subnet != new.subnet
+    ]
+    if changed:
+        now, then = (
+            ("no client", "the clients of the subnet")
+            if before.rules and subject.to > subject.version
+            else ("the clients of the subnet", "no client")
+        )
+        yield UpgradeFinding(
+            "subnet-changes",
+            f"{dialect.rules}.client_addr",
+            f"a client_addr such as 10.1.0.0/16 fits {now} now, and {then} in {subject.to}",
+            "decide whether these rules shall apply to the clients of their subnets",
+            subject.rows(dialect.rules, changed),
+        )
+
+
+# Digests ------------------------------------------------------------------------------------------
+
+_FORMS: Mapping[Version, str] = {
+    DIGESTS_DROP_LAST_COMMENT: "queries that end with a comment (`SELECT 1 -- text`)",
+    KEEPS_OPTIMIZER_HINTS: "queries with an optimizer hint (`/*+ ... */`)",
+}
+_PGSQL_FORM = "queries of PostgreSQL"
+
+
+def changed_forms(subject: UpgradeSubject) -> list[str]:
+    """Return the forms of queries whose digest may differ between the two releases."""
+    forms = [
+        text for release, text in _FORMS.items() if subject.comes(release) or subject.goes(release)
+    ]
+    has_pgsql = any(subject.cells(PGSQL.users))
+    if has_pgsql and (subject.comes(PGSQL_DIGESTS) or subject.goes(PGSQL_DIGESTS)):
+        forms.append(_PGSQL_FORM)
+    return forms
+
+
+def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    """Yield the rows that match by the hash of a digest, and which digests count as new."""
+    forms = changed_forms(subject)
+    if not forms:
+        return
+    listed = ", and ".join(forms)
+    texts = {}
+    if subject.digests is not None:
+        texts = {int(seen.digest, 16): seen.digest_text for seen in subject.digests.rows}
+    for dialect in (MYSQL, PGSQL):
+        for table in (dialect.rules, dialect.firewall_tables[1]):
+            rows = [
+                subject.row(table, key, _seen(cells["digest"], texts))
+                for key, cells in subject.cells(table)
+                if cells.get("digest") and cells.get("active") == 1
+            ]
+            if rows:
+                yield UpgradeFinding(
+                    "digest-may-change",
+                    f"{table}.digest",
+                    f"ProxySQL {subject.to} has another digest for {listed}; a row with the old"
+                    " hash no longer matches such a query, and a digest does not show which form a"
+                    " query has",
+                    "if the application sends such queries, add a row with the digest that"
+                    f" `proxyctl explain QUERY --proxysql-version {subject.to}` shows; delete the"
+                    " old one after the upgrade",
+                    tuple(rows),
+                )
+    yield UpgradeFinding(
+        "digests-count-anew",
+        "digests",
+        f"{listed[0].upper()}{listed[1:]} have another digest in {subject.to}: it counts as new",
+        "take a `proxyctl digest snapshot` before and after; expect such digests as new in"
+        " `digest diff` and `digest regressions`",
+    )
+
+
+def _seen(digest: object, texts: Mapping[int, str]) -> str:
+    try:
+        text = texts.get(int(str(digest), 16))
+    except ValueError:
+        return ""
+    return f": {shown(text)}" if text else ""
+
+
+# Queries ------------------------------------------------------------------------------------------
+
+_BROKEN_PATTERN = "PX101"
+"""The check of lint for patterns that do not compile."""
+
+
+def introduced_by_lint(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    """Yield what lint finds under the release and not under the present one."""
+    counts = {name: len(held.rows) for name, held in subject.before.tables.items()}
+    rules = sum(counts.get(dialect.rules, 0) for dialect in (MYSQL, PGSQL))
+    is_large = rules > MOST_LINTED_RULES or sum(counts.values()) > MOST_LINTED_ROWS
+    found = lint_change(subject.sides, subject.project, is_large=is_large)
+    for located in found.introduced:
+        finding = located.finding
+        if located.check.code == _BROKEN_PATTERN:  # pattern-changes says more
+            continue
+        rows = (finding.key, *finding.also)
+        yield UpgradeFinding(
+            "lint",
+            row_name(finding.table, finding.key),
+            f"{located.check.code} {located.check.name}: {finding.text}",
+            finding.fix or "",
+            subject.rows(finding.table, rows),
+        )
+
+
+def routing_tests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    """Yield the routing tests of the files that pass now, and fail under the release."""
+    tests = subject.project.routing_tests
+    sides = (Explainer(one, MYSQL, is_placed=False) for one in (subject.before, subject.after))
+    for now, then in zip(*(run(tests, explainer) for explainer in sides), strict=True):
+        if now.passed and not then.passed:
+            failure = then.failures[0]
+            yield UpgradeFinding(
+                "routing-test-fails",
+                "routing_tests",
+                f"{failure.key}: expected {shown(failure.expected)}, ProxySQL {subject.to} gives"
+                f" {shown(failure.found)}",
+                "change the rules so that the test passes under both releases",
+                (Reliance(shown(now.test.title), now.test.where),),
+            )
+
+
+_MOST_DIGESTS = 10
+
+
+def seen_digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
+    """Yield the digests that the instance has seen and that go elsewhere under the release."""
+    if subject.digests is None or not subject.before.tables.get(MYSQL.rules):
+        return
+    result = replay(subject.digests, subject.sides, limit=_MOST_DIGESTS)
+    if not result.may_change:
+        return
+    certain, may = result.changed.entries, result.undecided.entries
+    parts = [f"{counted(certain, 'digest')} for sure"] if certain else []
+    parts += [f"{counted(may, 'digest')} perhaps"] if may else []
+    yield UpgradeFinding(
+        "routing-changes",
+        "digests seen",
+        f"ProxySQL {subject.to} routes, rewrites or caches {' and '.join(parts)} in another way",
+        f"compare with `proxyctl explain QUERY --proxysql-version {subject.to}`, and decide whether"
+        " the queries may go there",
+        tuple(map(_changed_text, result.entries)),
+    )
+
+
+def _changed_text(changed: ChangedDigest) -> Reliance:
+    verdict = changed.verdict
+    kinds = ", ".join(sorted(verdict.certain or verdict.possible)) or "unknown"
+    flow = ""
+    if len(verdict.before) == len(verdict.after) == 1:
+        old, new = verdict.before[0].hostgroup, verdict.after[0].hostgroup
+        flow = f" {old} -> {new}" if old != new else ""
+    text = f"{changed.seen.digest} {shown(changed.seen.digest_text)}: {kinds}{flow}"
+    return Reliance(text)
