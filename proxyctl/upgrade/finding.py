@@ -46,7 +46,7 @@ CODES = {
     ),
     "listener-opens": UpgradeCode(_B, True, "ProxySQL listens on a further address by itself."),
     "variable-gone": UpgradeCode(_B, True, "The release lacks a variable that is set."),
-    "variable-refused": UpgradeCode(_B, True, "The release refuses the value of a variable."),
+    "variable-refused": UpgradeCode(_B, True, "The value of a variable does not fit the release."),
     "default-changed": UpgradeCode(
         _B, True, "A variable that nobody set has another default in the release."
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Layout, Version, layout_of
+from proxyctl.catalog.variable_rules import INTERFACES
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 from proxyctl.config.project import Project
 from proxyctl.errors import Mistake
@@ -78,9 +79,12 @@ class UpgradeSubject:
         """Return whether somebody set a variable: a file names it, or it has not its default."""
         if name not in self.before.variables:
             return False
-        known = VARIABLES.get(name)
-        default = known.default_in(self.version) if known else None
-        return not self.is_instance or self.before.variables[name] != default
+        if not self.is_instance:
+            return True
+        value, known = self.before.variables[name], VARIABLES.get(name)
+        if name in INTERFACES and not value:  # ProxySQL listens on the default
+            return False
+        return value != (known.default_in(self.version) if known else None)
 
     def cells(self, table: str) -> Iterator[tuple[Key, ColumnValues]]:
         """Yield the rows of a table as (key, cells by column name)."""

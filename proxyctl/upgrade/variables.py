@@ -63,7 +63,7 @@ def _of_variable(subject: UpgradeSubject, variable: Variable) -> Iterator[Upgrad
             yield UpgradeFinding(
                 "variable-refused",
                 name,
-                f"ProxySQL {to} refuses the value: {reason}",
+                f"the value does not fit ProxySQL {to}: {reason}",
                 "set a value that both releases accept",
                 (subject.setting(name),),
             )
