@@ -18,7 +18,7 @@ from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.regex import RegexEngine
-from proxyctl.routing.router import Router, router_of
+from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tests import run
 from proxyctl.rows.row import Key, row_name
@@ -170,6 +170,12 @@ def changed_forms(subject: UpgradeSubject) -> list[str]:
     forms = [
         text for release, text in _FORMS.items() if subject.comes(release) or subject.goes(release)
     ]
+    limits = [
+        (options.values, options.groups)
+        for options in (digester_of(side).options for side in (subject.before, subject.after))
+    ]
+    if limits[0] != limits[1]:
+        forms.append("queries with lists (mysql-query_digests_grouping_limit has another effect)")
     has_pgsql = any(subject.cells(PGSQL.users))
     if has_pgsql and (subject.comes(PGSQL_DIGESTS) or subject.goes(PGSQL_DIGESTS)):
         forms.append(_PGSQL_FORM)

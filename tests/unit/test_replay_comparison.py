@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from proxyctl.catalog import REFERENCE, Value
+from proxyctl.catalog.releases import PCRE2
 from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.stats.model import DigestTable, SeenDigest
@@ -141,6 +143,15 @@ def test_files_that_change_how_digests_are_made_leave_all_open() -> None:
     found = verdict(before, after, seen("SELECT a FROM t"))
     assert found.is_open
     assert found.notes == (OTHER_OPTIONS,)
+
+
+def test_two_releases_compile_patterns_with_their_own_engines() -> None:
+    before = configuration(rule(1, match_digest=r"^SELECT [\w-.]+ FROM", destination_hostgroup=2))
+    after = replace(before, version=PCRE2)
+    assert verdict(before, after, seen("SELECT a FROM t")).certain == {DifferenceKind.HOSTGROUP}
+    unchanged = verdict(before, after, seen("INSERT INTO t VALUES (1)"))
+    assert not unchanged.is_open
+    assert unchanged.notes == ()
 
 
 @pytest.mark.parametrize("text", ["COMMIT", "SET NAMES utf8mb4", "USE shop", "SHOW WARNINGS"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from proxyctl.catalog import REFERENCE, Value
+from proxyctl.catalog import REFERENCE, Value, parse_version
 from proxyctl.proxysql.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.routing.router import router_of
 from proxyctl.stats.events.event import EventTally, QueryEvent
@@ -53,6 +54,14 @@ def verdict(before: Configuration, after: Configuration, one: QueryEvent) -> Rep
 def replayed(before: Configuration, after: Configuration, events: Iterable[QueryEvent]) -> Replay:
     table = DigestTable("px1", "px1:6032", "3.0.3", 0, ())
     return replay_events(events, EventTally(), table, BeforeAfter(before, after))
+
+
+def test_each_release_makes_its_own_digest(tmp_path: Path) -> None:
+    after = configuration(rule(7, digest="0x0D606F0A70E52E6E", destination_hostgroup=2))
+    before = replace(after, version=parse_version("2.7.1"))
+    for query, changes in (("SELECT 1 -- tail", True), ("SELECT 1 tail", False)):
+        logged = event(tmp_path, query, digest="0x0D606F0A70E52E6E")
+        assert verdict(before, after, logged).is_changed == changes, query
 
 
 def test_the_text_decides_match_pattern(tmp_path: Path) -> None:

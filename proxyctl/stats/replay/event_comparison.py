@@ -97,6 +97,8 @@ class EventComparison:
 
     def _of_digest(self, event: QueryEvent) -> ReplayVerdict | None:
         """Return the verdict on all queries of a digest; _ASKS_TEXT if their texts decide."""
+        if self.comparison.makes_other_digests:
+            return _ASKS_TEXT
         digest = self._digest(event)
         if digest.hexadecimal != event.digest or is_set(digest.text):
             return _ASKS_TEXT
@@ -121,7 +123,7 @@ class EventComparison:
         digest = self._digest(event)
         notes = () if event.digest in (digest.hexadecimal, NO_DIGEST) else (OTHER_TEXT,)
         request = event.request()
-        if not self.comparison.has_other_options:
+        if not self.comparison.makes_other_digests:
             request = replace(request, digest=digest)  # else each side makes its own
         before, after = self.comparison.routers
 
