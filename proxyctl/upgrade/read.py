@@ -5,7 +5,8 @@ An upgraded ProxySQL starts from DISK, so DISK is checked, and RUNTIME is compar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from proxyctl.catalog import ADMIN_MODULES, Version
@@ -25,17 +26,26 @@ from proxyctl.proxysql.configuration import ConfigTable, Configuration, variable
 from proxyctl.proxysql.topology import MonitorSettings, Topologies, Topology
 from proxyctl.rows.row import Layer, row_name
 from proxyctl.rows.sql import literal
-from proxyctl.stats.read import read_digests
+from proxyctl.stats.events.event import EventTally, QueryEvent
+from proxyctl.stats.model import DigestTable
+from proxyctl.stats.read import read_digest_variables, read_digests
 from proxyctl.upgrade.check import check_upgrade
 from proxyctl.upgrade.finding import UpgradeOfFleet, UpgradeReport
+from proxyctl.upgrade.logged import logged_queries
 from proxyctl.upgrade.subject import UpgradeSubject
 
+EventsOf = Callable[[AdminClient | None, EventTally], AbstractContextManager[Iterator[QueryEvent]]]
+"""Opens an event log; see `EventOptions.reading`."""
 
-def subject_of_files(files: ConfigFiles, to: Version, version: Version | None) -> UpgradeSubject:
+
+def subject_of_files(
+    files: ConfigFiles, to: Version, version: Version | None, events: EventsOf | None = None
+) -> UpgradeSubject:
     """Return the files as the subject.
 
-    `version`: the ProxySQL that they are for; None: the one that they name. Raises: UsageError if
-    nothing names one; ConfigError for mistakes that the files have already.
+    `version`: the ProxySQL that they are for; None: the one that they name. `events`: the log to
+    route, if any. Raises: UsageError if nothing names a version; ConfigError for mistakes that the
+    files have already.
     """
     version = version or files.version
     if version is None:
@@ -45,7 +55,8 @@ def subject_of_files(files: ConfigFiles, to: Version, version: Version | None) -
             " check an instance with --host, --instance or --all",
         )
     project = files.project(version, takes_dead_rules=True, needs_secrets=False)
-    return UpgradeSubject(project.configuration, to, project, _mistakes(files, to))
+    subject = UpgradeSubject(project.configuration, to, project, _mistakes(files, to))
+    return subject if events is None else _with_log(subject, None, events)
 
 
 def _mistakes(files: ConfigFiles, to: Version) -> tuple[Mistake, ...]:
@@ -62,22 +73,38 @@ def check_fleet(
     to: Version,
     *,
     reads_digests: bool,
+    events: EventsOf | None = None,
     workers: int,
     done: Callable[[int], None],
 ) -> UpgradeOfFleet:
     """Return the reports for all instances.
 
-    `reads_digests`: also route the digests that each instance has seen. `done` receives the number
+    `reads_digests`: also route the digests that each instance has seen; `events`: a log in their
+    place, for a single instance. `done` receives the number
     of finished instances.
     """
 
     def work(target: Target) -> UpgradeReport:
         with target.connect() as client:
-            return check_upgrade(
-                subject_of_instance(client, target.files, to, reads_digests=reads_digests)
-            )
+            reads_table = reads_digests and events is None
+            subject = subject_of_instance(client, target.files, to, reads_digests=reads_table)
+            if events is not None and subject.version != to:
+                subject = _with_log(subject, client, events)
+            return check_upgrade(subject)
 
     return UpgradeOfFleet(*at_all(targets, work, workers=workers, done=done))
+
+
+def _with_log(
+    subject: UpgradeSubject, client: AdminClient | None, events: EventsOf
+) -> UpgradeSubject:
+    """Return the subject with the queries of a log. Raises: as `logged_queries`."""
+    variables = read_digest_variables(client) if client else {}
+    instance = DigestTable(subject.name, subject.address, subject.version_text, 0, (), variables)
+    tally = EventTally()
+    with events(client, tally) as stream:
+        logged = logged_queries(stream, tally, instance, subject.sides)
+    return replace(subject, logged=logged)
 
 
 def subject_of_instance(

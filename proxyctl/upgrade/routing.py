@@ -24,6 +24,7 @@ from proxyctl.routing.tests import run
 from proxyctl.rows.row import Key, row_name
 from proxyctl.stats.replay.result import ChangedDigest, replay
 from proxyctl.upgrade.finding import Reliance, UpgradeFinding
+from proxyctl.upgrade.logged import MOST_DIGESTS, LoggedQueries
 from proxyctl.upgrade.subject import UpgradeSubject, shown
 
 
@@ -188,17 +189,9 @@ def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     if not forms:
         return
     listed = ", and ".join(forms)
-    texts = {}
-    if subject.digests is not None:
-        texts = {int(seen.digest, 16): seen.digest_text for seen in subject.digests.rows}
     for dialect in (MYSQL, PGSQL):
         for table in (dialect.rules, dialect.firewall_tables[1]):
-            rows = [
-                subject.row(table, key, _seen(cells["digest"], texts))
-                for key, cells in subject.cells(table)
-                if cells.get("digest") and cells.get("active") == 1
-            ]
-            if rows:
+            if rows := _by_digest(subject, table):
                 yield UpgradeFinding(
                     "digest-may-change",
                     f"{table}.digest",
@@ -206,25 +199,57 @@ def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
                     " hash no longer matches such a query, and a digest does not show which form a"
                     " query has",
                     "if the application sends such queries, add a row with the digest that"
-                    f" `proxyctl explain QUERY --proxysql-version {subject.to}` shows; delete the"
-                    " old one after the upgrade",
-                    tuple(rows),
+                    f" `proxyctl explain QUERY --proxysql-version {subject.to}` shows, and delete"
+                    " the old one after the upgrade; `--events` decides it for logged queries",
+                    rows,
                 )
-    yield UpgradeFinding(
-        "digests-count-anew",
-        "digests",
-        f"{listed[0].upper()}{listed[1:]} have another digest in {subject.to}: it counts as new",
-        "take a `proxyctl digest snapshot` before and after; expect such digests as new in"
-        " `digest diff` and `digest regressions`",
-    )
+    renewed = () if subject.logged is None else tuple(subject.logged.renewed.values())
+    if renewed or subject.logged is None:
+        yield UpgradeFinding(
+            "digests-count-anew",
+            "digests",
+            f"{listed[0].upper()}{listed[1:]} have another digest in {subject.to}: it counts as"
+            " new",
+            "take a `proxyctl digest snapshot` before and after; expect such digests as new in"
+            " `digest diff` and `digest regressions`",
+            tuple(Reliance(f"{one.digest} {shown(one.text)}: {one.after}") for one in renewed),
+        )
 
 
-def _seen(digest: object, texts: Mapping[int, str]) -> str:
+def _by_digest(subject: UpgradeSubject, table: str) -> tuple[Reliance, ...]:
+    """Return the active rows of a table that match by a digest that may change."""
+    texts: Mapping[int, str] = {}
+    if subject.digests is not None:
+        texts = {int(seen.digest, 16): seen.digest_text for seen in subject.digests.rows}
+    found = []
+    for key, cells in subject.cells(table):
+        number = _number(cells["digest"]) if cells.get("active") == 1 else None
+        if number is None or (subject.logged and not _may_change(subject.logged, number)):
+            continue
+        found.append(subject.row(table, key, _seen(number, texts, subject.logged)))
+    return tuple(found)
+
+
+def _number(digest: object) -> int | None:
     try:
-        text = texts.get(int(str(digest), 16))
+        return int(str(digest or ""), 16)
     except ValueError:
-        return ""
-    return f": {shown(text)}" if text else ""
+        return None
+
+
+def _may_change(logged: LoggedQueries, number: int) -> bool:
+    is_unchanged = number in logged.seen and number not in logged.renewed
+    return not is_unchanged or number in logged.hinted
+
+
+def _seen(number: int, texts: Mapping[int, str], logged: LoggedQueries | None) -> str:
+    """Return what is known of the queries of a digest, as words behind its row."""
+    if logged is not None:
+        renewed = logged.renewed.get(number)
+        if renewed is None:
+            return ": has an optimizer hint" if number in logged.hinted else ": not in the log"
+        return f": {shown(renewed.text)} becomes {renewed.after}"
+    return f": {shown(texts[number])}" if number in texts else ""
 
 
 # Queries ------------------------------------------------------------------------------------------
@@ -270,14 +295,14 @@ def routing_tests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
             )
 
 
-_MOST_DIGESTS = 10
-
-
 def seen_digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
-    """Yield the digests that the instance has seen and that go elsewhere under the release."""
-    if subject.digests is None or not subject.before.tables.get(MYSQL.rules):
+    """Yield the digests, or logged queries, that go elsewhere under the release."""
+    if subject.logged is not None:
+        result = subject.logged.replay
+    elif subject.digests is not None:
+        result = replay(subject.digests, subject.sides, limit=MOST_DIGESTS)
+    else:
         return
-    result = replay(subject.digests, subject.sides, limit=_MOST_DIGESTS)
     if not result.may_change:
         return
     certain, may = result.changed.entries, result.undecided.entries
@@ -285,7 +310,7 @@ def seen_digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     parts += [f"{counted(may, 'digest')} perhaps"] if may else []
     yield UpgradeFinding(
         "routing-changes",
-        "digests seen",
+        "digests seen" if subject.logged is None else "logged queries",
         f"ProxySQL {subject.to} routes, rewrites or caches {' and '.join(parts)} in another way",
         f"compare with `proxyctl explain QUERY --proxysql-version {subject.to}`, and decide whether"
         " the queries may go there",

@@ -16,6 +16,7 @@ from proxyctl.rows.row import SENSITIVE, ColumnValues, Key, Row, Secret, Where, 
 from proxyctl.stats.model import DigestTable
 from proxyctl.text import printable
 from proxyctl.upgrade.finding import Reliance
+from proxyctl.upgrade.logged import LoggedQueries
 
 _LONGEST_VALUE = 60
 
@@ -46,6 +47,8 @@ class UpgradeSubject:
     """The variables that a restart changes: the texts at RUNTIME and on DISK, by name."""
     digests: DigestTable | None = None
     """The digests that the instance has seen; None if they were not read."""
+    logged: LoggedQueries | None = None
+    """The queries of an event log; None if none was read."""
 
     @property
     def version(self) -> Version:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from proxyctl.catalog import parse_version
+from proxyctl.routing.digest import digest
 from proxyctl.upgrade.finding import CODES
 from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.commands.story import FILES, applied, ended, listed
+from tests.support.digests.events import line, write_log
 from tests.support.paths import ROOT
 from tests.support.servers.instances import Instance, sandbox_of
 
@@ -245,6 +247,45 @@ def test_a_mistake_of_the_files_under_the_release(offline: Project) -> None:
     assert "pgsql_servers: files-refused [decision] ProxySQL 2.7.1 has no table" in found.out
 
 
+def test_a_log_decides_which_digests_change(offline: Project) -> None:
+    hashes = {10: "0x0D606F0A70E52E6E", 11: "0x1C46AE529DD5A40E", 12: "0x1111111111111111"}
+    hinted = digest("SELECT /*+ x */ a FROM t").hexadecimal
+    listed_rules = "".join(
+        f"  - {{rule_id: {number}, digest: '{one}', destination_hostgroup: 20, apply: true}}\n"
+        for number, one in {**hashes, 13: hinted}.items()
+    )
+    offline.write(
+        f"{HEAD}proxysql_version: 2.7.1\n{SERVERS}{USERS}mysql_query_rules:\n{listed_rules}"
+    )
+    queries = ("SELECT 1 -- tail", "SELECT 1", "SELECT /*+ x */ a FROM t")
+    log = write_log(offline.folder / "ev", map(line, queries))
+    found = proxyctl("upgrade-check", "--to", "3.0.3", "--format", "json", "--events", log)
+    by_code = _by_code(found)
+    assert _texts(by_code["digest-may-change"]) == [
+        "rule 10: SELECT ? tail becomes 0x1C46AE529DD5A40E",
+        "rule 12: not in the log",
+    ]
+    assert _texts(by_code["digests-count-anew"]) == [
+        "0x0D606F0A70E52E6E SELECT ? tail: 0x1C46AE529DD5A40E"
+    ]
+    assert "routing-changes" not in by_code  # rule 11 takes it to the same hostgroup
+    later = proxyctl("upgrade-check", "--to", "3.0.6", "--format", "json", "--events", log)
+    assert "rule 13: has an optimizer hint" in _texts(_by_code(later)["digest-may-change"])
+    rule = _rule(f"digest: '{hinted}'")
+    offline.write(f"{HEAD}proxysql_version: 2.7.1\n{SERVERS}{USERS}{rule}")
+    alone = proxyctl("upgrade-check", "--to", "3.0.3", "--format", "json", "--events", log)
+    assert "digest-may-change" not in _by_code(alone)
+
+
+def test_logged_queries_that_go_elsewhere(offline: Project) -> None:
+    rule = _rule("digest: '0x0D606F0A70E52E6E'")
+    offline.write(f"{HEAD}proxysql_version: 2.7.1\n{SERVERS}{USERS}{rule}")
+    log = write_log(offline.folder / "ev", map(line, ("SELECT 1 -- tail", "SELECT 2")))
+    found = proxyctl("upgrade-check", "--to", "3.0.3", "--format", "json", "--events", log)
+    (changed,) = _texts(_by_code(found)["routing-changes"])
+    assert changed.endswith("SELECT ? tail: hostgroup 20 -> 10")
+
+
 # An instance --------------------------------------------------------------------------------------
 
 
@@ -320,6 +361,12 @@ def test_refusals(offline: Project) -> None:
     ended(found, 64, "an instance reports its own version")
     given = proxyctl("upgrade-check", "--to", "3.0.3", "--proxysql-version", "2.7.1")
     _shows(given, 2, "files  ProxySQL 2.7.1 -> 3.0.3")
+    at = ("--to", "3.0.3", "--proxysql-version", "2.7.1")
+    ended(
+        proxyctl("upgrade-check", *at, "--events", "ev", "--all"), 64, "cannot be used with --all"
+    )
+    found = proxyctl("upgrade-check", *at, "--events", "stats_mysql_query_events")
+    ended(found, 64, "files have no such table")
     offline.write(HEAD + "mysql_serverz: []\n")
     ended(proxyctl("upgrade-check", "--to", "3.0.3", "--proxysql-version", "2.7.1"), 1, "serverz")
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Version, known_version
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import flag, parsed, value
+from proxyctl.cli.event_options import EventOptions
+from proxyctl.cli.option import at_most_one, flag, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption, VersionOption
 from proxyctl.cli.output import emit, progress, style
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
     from proxyctl.upgrade.finding import UpgradeOfFleet
+    from proxyctl.upgrade.read import EventsOf
 
 _TO = parsed("--to", known_version)
 
@@ -20,6 +22,7 @@ _TO = parsed("--to", known_version)
 def upgrade_check(
     selection: SelectionOptions,
     fleet: FleetOptions,
+    log: EventOptions,
     to: Version = value("X.Y.Z", "The release to upgrade to.", default=..., parser=_TO),
     no_digests: bool = flag(
         "--no-digests",
@@ -36,15 +39,22 @@ def upgrade_check(
     from proxyctl.render.upgrade_check import upgrades_json, upgrades_text
 
     is_all = fleet.is_for_all()
+    at_most_one(events=log.are_asked, all=is_all)
+    events = log.reading if log.are_asked else None
     if is_all or selection.asks_instance():
         if proxysql_version is not None:
             raise UsageError(
                 "--proxysql-version is for files: an instance reports its own version",
                 fix="leave it out",
             )
-        reports = _of_instances(selection, fleet, to, reads_digests=not no_digests)
+        reports = _of_instances(selection, fleet, to, events, reads_digests=not no_digests)
     else:
-        reports = _of_files(selection, to, proxysql_version)
+        if log.are_asked and log.table is not None:
+            raise UsageError(
+                f"--events {log.table}: files have no such table",
+                fix="name an instance with --host, --socket or --instance",
+            )
+        reports = _of_files(selection, to, proxysql_version, events)
     emit(
         format,
         text=lambda: upgrades_text(reports, style(), is_all=is_all),
@@ -54,25 +64,37 @@ def upgrade_check(
 
 
 def _of_instances(
-    selection: SelectionOptions, fleet: FleetOptions, to: Version, *, reads_digests: bool
+    selection: SelectionOptions,
+    fleet: FleetOptions,
+    to: Version,
+    events: EventsOf | None,
+    *,
+    reads_digests: bool,
 ) -> UpgradeOfFleet:
     from proxyctl.upgrade.read import check_fleet
 
     targets = selection.targets(fleet, files_are_optional=True)
     with progress("checking", len(targets) if fleet.all_instances else 0) as advance:
         reports = check_fleet(
-            targets, to, reads_digests=reads_digests, workers=fleet.parallel, done=advance
+            targets,
+            to,
+            reads_digests=reads_digests,
+            events=events,
+            workers=fleet.parallel,
+            done=advance,
         )
     if not fleet.all_instances:
         reports.only()
     return reports
 
 
-def _of_files(selection: SelectionOptions, to: Version, version: Version | None) -> UpgradeOfFleet:
+def _of_files(
+    selection: SelectionOptions, to: Version, version: Version | None, events: EventsOf | None
+) -> UpgradeOfFleet:
     from proxyctl.config.files import ConfigFiles
     from proxyctl.upgrade.check import check_upgrade
     from proxyctl.upgrade.finding import UpgradeOfFleet
     from proxyctl.upgrade.read import subject_of_files
 
-    subject = subject_of_files(ConfigFiles(selection.files.sources()), to, version)
+    subject = subject_of_files(ConfigFiles(selection.files.sources()), to, version, events)
     return UpgradeOfFleet([check_upgrade(subject)])
