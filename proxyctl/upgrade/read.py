@@ -47,6 +47,7 @@ def subject_of_files(
     route, if any. Raises: UsageError if nothing names a version; ConfigError for mistakes that the
     files have already.
     """
+    files.raise_if_misread()  # what cannot be read may name a version
     version = version or files.version
     if version is None:
         raise UsageError(

@@ -108,7 +108,7 @@ class UpgradeSubject:
     def setting(self, name: str) -> Reliance:
         """Return a variable with its value."""
         value = self.before.variables[name]
-        text = SENSITIVE if is_secret_variable(name) or isinstance(value, Secret) else shown(value)
+        text = SENSITIVE if is_secret_variable(name) else shown(value)
         return Reliance(f"{name} = {text}", self.place_of(name))
 
     def place_of(self, name: str) -> Where | None:
@@ -118,7 +118,9 @@ class UpgradeSubject:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: `''` for nothing, a long text cut."""
+    """Return a value for a message: `''` for nothing, a long text cut, no text of a reference."""
+    if isinstance(value, Secret):
+        return SENSITIVE
     text = printable(str(value))
     return (text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}...") or "''"
 
