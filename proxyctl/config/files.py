@@ -20,6 +20,7 @@ from proxyctl.config.sections.lint import compile_lint
 from proxyctl.config.sources import ANYWHERE, Fence, Sources
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
+from proxyctl.rows.row import Where
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Project
@@ -124,6 +125,11 @@ class ConfigFiles:
     def version(self) -> Version | None:
         """The ProxySQL that the files name with `proxysql_version`; None without it."""
         return named_version(self._sections.get("proxysql_version", []), Mistakes())
+
+    @property
+    def version_places(self) -> tuple[Where, ...]:
+        """The places of `proxysql_version` in the files."""
+        return tuple(part.where() for part in self._sections.get("proxysql_version", []))
 
     def project(
         self,

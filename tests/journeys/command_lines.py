@@ -25,14 +25,18 @@ ARGUMENTS = {
     "nodes discover": ("--seed", "127.0.0.1:1"),
     "nodes drain": ("db1", "--force"),
     "nodes restore": ("db1",),
-    "upgrade-check": ("--to", "3.0.12"),
+    "upgrade-check": ("--to", "3.0.12", "--proxysql-version", "3.0.3"),
 }
 """What commands need that do not run without arguments."""
 
 STORE_ONLY = {"digest regressions"}
 """Commands whose options for an instance choose one in a store."""
 
-MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
+MORE = {
+    "apply": ("--auto-approve",),
+    "digest snapshot": ("-o", "new.gz"),
+    "upgrade-check": ("--to", "3.0.12"),
+}
 
 FORMATS = {
     "digest top": "text|json|csv|markdown|prometheus",

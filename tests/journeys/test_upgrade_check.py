@@ -286,6 +286,34 @@ def test_logged_queries_that_go_elsewhere(offline: Project) -> None:
     assert changed.endswith("SELECT ? tail: hostgroup 20 -> 10")
 
 
+@pytest.mark.parametrize("written", ["2.7.1", "'2.7.1'", '"2.7.1"', "2.7.1  # not 2.6.1"])
+def test_the_version_is_written(offline: Project, written: str) -> None:
+    text = f"# é: 2.7.1\r\nproxysql_version: {written}\n{HEAD}{SERVERS}  # 2.7.1"
+    offline.write(text)
+    found = proxyctl("upgrade-check", "--to", "3.0.3", "--write")
+    ended(found, 2, "proxyctl.yaml: proxysql_version is 3.0.3 now")
+    after = (offline.folder / "proxyctl.yaml").read_bytes().decode()
+    changed = written.replace("2.7.1", "3.0.3", 1)
+    assert after == text.replace(f"proxysql_version: {written}", f"proxysql_version: {changed}")
+    _shows(proxyctl("upgrade-check", "--to", "3.0.3"), 0, "it runs this release already")
+
+
+def test_the_version_is_not_written(offline: Project) -> None:
+    def refused(text: str, code: int, *parts: str, name: str = "proxyctl.yaml") -> None:
+        offline.write(text, name)
+        ended(proxyctl("upgrade-check", "--to", "2.7.1", "--write", "-f", name), code, *parts)
+        assert (offline.folder / name).read_text() == text
+
+    named = f"{HEAD}proxysql_version: 3.0.3\n"
+    refused(f"{named}variables: {{mysql-protocol_compression_level: 5}}\n", 3, "was not changed")
+    refused(named, 1, "write 2.7.1 there by hand", name="proxyctl.yaml.j2")
+    offline.write(HEAD)
+    found = proxyctl("upgrade-check", "--to", "2.7.1", "--write", "--proxysql-version", "3.0.3")
+    ended(found, 64, "add the line `proxysql_version: 2.7.1`")
+    found = proxyctl("upgrade-check", "--to", "2.7.1", "--write", "--host", "127.0.0.1")
+    ended(found, 64, "--write is for files")
+
+
 # An instance --------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,8 @@ from proxyctl.catalog import Version, known_version
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
 from proxyctl.cli.option import at_most_one, flag, parsed, value
-from proxyctl.cli.options import FleetOptions, FormatOption, VersionOption
-from proxyctl.cli.output import emit, progress, style
+from proxyctl.cli.options import VERSION, FleetOptions, FormatOption
+from proxyctl.cli.output import emit, progress, say, style, write_file
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,16 @@ def upgrade_check(
         "Do not read the digests that the instance has seen. Queries wait while they are read:"
         " about 1 s for 500,000 digests.",
     ),
-    proxysql_version: VersionOption = None,
+    proxysql_version: Version | None = value(
+        "X.Y.Z",
+        "The ProxySQL that the files are for now. Default: their `proxysql_version`.",
+        parser=VERSION,
+    ),
+    writes: bool = flag(
+        "--write",
+        "Write the release into the files that name proxysql_version, unless the files have"
+        " mistakes under it.",
+    ),
     format: FormatOption = "text",
 ) -> int:
     """List what an upgrade changes, and what to do before and after. Exit 2 for a decision.
@@ -42,6 +51,8 @@ def upgrade_check(
     at_most_one(events=log.are_asked, all=is_all)
     events = log.reading if log.are_asked else None
     if is_all or selection.asks_instance():
+        if writes:
+            raise UsageError("--write is for files", fix="leave out the instance")
         if proxysql_version is not None:
             raise UsageError(
                 "--proxysql-version is for files: an instance reports its own version",
@@ -54,7 +65,7 @@ def upgrade_check(
                 f"--events {log.table}: files have no such table",
                 fix="name an instance with --host, --socket or --instance",
             )
-        reports = _of_files(selection, to, proxysql_version, events)
+        reports = _of_files(selection, to, proxysql_version, events, writes=writes)
     emit(
         format,
         text=lambda: upgrades_text(reports, style(), is_all=is_all),
@@ -89,12 +100,22 @@ def _of_instances(
 
 
 def _of_files(
-    selection: SelectionOptions, to: Version, version: Version | None, events: EventsOf | None
+    selection: SelectionOptions,
+    to: Version,
+    version: Version | None,
+    events: EventsOf | None,
+    *,
+    writes: bool,
 ) -> UpgradeOfFleet:
     from proxyctl.config.files import ConfigFiles
     from proxyctl.upgrade.check import check_upgrade
     from proxyctl.upgrade.finding import UpgradeOfFleet
     from proxyctl.upgrade.read import subject_of_files
+    from proxyctl.upgrade.write import files_for
 
-    subject = subject_of_files(ConfigFiles(selection.files.sources()), to, version, events)
+    files = ConfigFiles(selection.files.sources())
+    subject = subject_of_files(files, to, version, events)
+    for path, text in files_for(subject, files).items() if writes else ():
+        write_file(path, text)
+        say(f"{path}: proxysql_version is {to} now")
     return UpgradeOfFleet([check_upgrade(subject)])
