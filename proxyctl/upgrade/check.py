@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from proxyctl.errors import Mistake, ProxyctlError
+from proxyctl.routing.dialect import MYSQL, PGSQL
 from proxyctl.routing.router import digester_of
 from proxyctl.rows.row import Where
 from proxyctl.upgrade import releases, routing
@@ -53,7 +55,16 @@ def check_upgrade(subject: UpgradeSubject) -> UpgradeReport:
 
 def _findings(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     found = [finding for chapter in CHAPTERS for finding in chapter(subject)]
-    if _can_route(subject):
+    if reason := _obstacle(subject):
+        found.append(
+            UpgradeFinding(
+                "routing-not-compared",
+                "queries",
+                f"no query was routed under both releases: {reason}",
+                "correct the variable, then check again",
+            )
+        )
+    else:
         found += [finding for chapter in ROUTING for finding in chapter(subject)]
     yield from found
     places = {one.where[:2] for finding in found for one in finding.relies_on if one.where}
@@ -62,17 +73,14 @@ def _findings(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
             yield _of_files(mistake)
 
 
-def _can_route(subject: UpgradeSubject) -> bool:
-    """Return whether both releases make digests with these variables.
-
-    A limit of digests may end a release; `variable-refused` reports it.
-    """
+def _obstacle(subject: UpgradeSubject) -> str | None:
+    """Return why one of the releases makes no digests with these variables, or None."""
     try:
-        for side in (subject.before, subject.after):
-            digester_of(side)
-    except ProxyctlError:
-        return False
-    return True
+        for side, dialect in product((subject.before, subject.after), (MYSQL, PGSQL)):
+            digester_of(side, dialect)
+    except ProxyctlError as error:
+        return str(error)
+    return None
 
 
 def _of_files(mistake: Mistake) -> UpgradeFinding:

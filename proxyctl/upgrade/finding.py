@@ -56,6 +56,9 @@ CODES = {
     "files-refused": UpgradeCode(
         _B, True, "The files, checked for the release, have a mistake that they do not have now."
     ),
+    "routing-not-compared": UpgradeCode(
+        _B, True, "A variable of digests does not fit one of the releases, so no query was routed."
+    ),
     "fast-routing-starts": UpgradeCode(
         _B, True, "Fast routing that ProxySQL skips behind a last rule with apply 1 starts to work."
     ),

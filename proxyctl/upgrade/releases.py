@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from proxyctl.catalog import Version
-from proxyctl.catalog.releases import NEWEST_PROVEN, SECURITY_FIXES
+from proxyctl.catalog import Version, parse_version
+from proxyctl.catalog.releases import NEWEST_PROVEN, PGSQL, SECURITY_FIXES
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.rows.row import SENSITIVE
@@ -47,11 +47,13 @@ def restart(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
 def direction(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     """Yield that a change of release is a downgrade."""
     if subject.to < subject.version:
+        had, has = (version.has(parse_version(PGSQL)) for version in (subject.version, subject.to))
+        closes = f"; {subject.to} listens on no port for PostgreSQL" if had and not has else ""
         yield UpgradeFinding(
             "downgrade",
             "ProxySQL",
             f"{subject.version} -> {subject.to} is a downgrade: what {subject.to} does not know"
-            " stays on DISK without effect, and is in force again after the next upgrade",
+            f" stays on DISK without effect, and is in force again after the next upgrade{closes}",
             "keep a copy of proxysql.db, and decide what of the findings below you can do without",
         )
 

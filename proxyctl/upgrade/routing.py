@@ -56,13 +56,13 @@ def _fast_routing(subject: UpgradeSubject, dialect: Dialect) -> Iterator[Upgrade
     last = last_rule_in_the_way(held.layout, held.rows.values())
     if count and last is not None:
         rule = subject.row(dialect.rules, (last,))
-        skipped = f"ProxySQL skips {counted(count, 'row')} of fast routing behind it"
+        skipped = f"ProxySQL skips {counted(count, 'row')} behind rule {last}, which has apply 1"
         yield UpgradeFinding(
             "fast-routing-starts" if starts else "fast-routing-stops",
             fast,
-            f"{skipped}; {subject.to} uses them for queries that match no rule"
+            f"{skipped}; from {subject.to} on, queries that match no rule follow them"
             if starts
-            else f"{skipped} from {subject.to} on, for queries that match no rule",
+            else f"in {subject.to}, {skipped}",
             "decide whether queries shall follow these rows: `proxyctl explain` with"
             f" --proxysql-version {subject.to} shows where a query goes; delete the rows otherwise"
             if starts

@@ -44,7 +44,7 @@ ASLEEP = "keep_fast_routing_alive: false\n" + _rule("match_digest: x, apply: tru
 HASHED = "$A$010$aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 CASES = [
-    UpgradeCase("downgrade", "3.0.3", "2.7.1", SERVERS, "is a downgrade", ()),
+    UpgradeCase("downgrade", "3.0.3", "2.7.1", SERVERS, "on no port for PostgreSQL", ()),
     UpgradeCase(
         "cluster-stops-syncing",
         "3.0.3",
@@ -95,6 +95,14 @@ CASES = [
         ("mysql-query_digests_grouping_limit = 200",),
     ),
     UpgradeCase(
+        "routing-not-compared",
+        "3.0.3",
+        "2.7.1",
+        "variables: {mysql-query_digests_grouping_limit: 200}\n",
+        "no query was routed",
+        (),
+    ),
+    UpgradeCase(
         "default-changed",
         "2.5.5",
         "2.7.1",
@@ -137,8 +145,12 @@ CASES = [
         "accepts only read_only",
         ("pgsql replication hostgroups 1",),
     ),
-    UpgradeCase("fast-routing-starts", "3.0.3", "3.0.9", ASLEEP, "skips 1 row", ("rule 7",)),
-    UpgradeCase("fast-routing-stops", "3.0.9", "3.0.3", ASLEEP, "skips 1 row", ("rule 7",)),
+    UpgradeCase(
+        "fast-routing-starts", "3.0.3", "3.0.9", ASLEEP, "skips 1 row behind rule 7", ("rule 7",)
+    ),
+    UpgradeCase(
+        "fast-routing-stops", "3.0.9", "3.0.3", ASLEEP, "skips 1 row behind rule 7", ("rule 7",)
+    ),
     UpgradeCase(
         "keep-alive-rule",
         "3.0.3",
