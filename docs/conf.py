@@ -54,6 +54,7 @@ MENU = {
     ],
     "Change safely": [
         "docs/how-to/guards",
+        "docs/how-to/policies",
         "docs/how-to/renumber-hostgroups",
         "docs/how-to/drift",
         "docs/how-to/rollback",

@@ -59,6 +59,9 @@ The part of a table that these files own: a mapping of table names to key column
 value, a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps
 table names to columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
+    "policies": "Rules of the house: expressions that must hold for the rows of a table, or for the"
+    " changes of a plan. See [policies](../how-to/policies.md). The policies of several files are"
+    " joined.",
     "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
     " says it in the plan and goes on; `off`, in quotes, says nothing.",
     "lint": "What [`proxyctl lint`](../how-to/lint.md) leaves out. The entries of several files are"
@@ -149,6 +152,13 @@ KEY = {
     "expect.cache_ttl": "How long the result is cached, in milliseconds.",
     "expect.error_msg": "The error that the client gets instead.",
     "expect.OK_msg": "The OK that the client gets instead.",
+    "policies.name": "The name, for messages.",
+    "policies.for": "A table, such as `mysql_users` or `mysql_variables`, or `change`.",
+    "policies.that": "An expression of Jinja2 that is true where the policy holds. It sees `row`"
+    " and `hostgroups`; for `change` it sees `table`, `action`, `before`, `after`, `instance` and"
+    " `hostgroups`.",
+    "policies.message": "What the author of such a row or change is told, as plain text.",
+    "policies.action": "`refuse`: an error, and an apply is refused. `warn`: a warning.",
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
     "guards.table_emptied": "All servers, users or rules go, or all users or rules are switched"
     " off.",
@@ -163,6 +173,8 @@ KEY = {
     "guards.shard_moves": "Tables of sharding or schemas of fast routing change shard, whoever owns"
     " their rows. It is allowed with"
     " `--allow-shard-moves`.",
+    "guards.policies": "The change breaks one of the [policies](../how-to/policies.md) that"
+    " refuse.",
     "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rules or"
     " 10,000 rows a plan runs [a part of the"
     " checks](../how-to/guards.md#checks-of-lint-in-large-plans).",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # a function imports what it needs: all of it takes half a se
     from proxyctl.instance.tls import Authority
     from proxyctl.interchange.write import WrittenFile
     from proxyctl.lint.check import Check
+    from proxyctl.lint.policy import Policy
     from proxyctl.lint.run import Ignore, LintReport
     from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
@@ -327,9 +328,11 @@ def lint(
     checks = [*all_checks().values()] if checks is None else checks
     name = ""
     ignores: Sequence[Ignore] = ()
+    policies: Sequence[Policy] = ()
     if selection.login is None:
         project = selection._project(version)
         configuration, ignores = project.configuration, project.ignores
+        policies = project.policies
         plain = {
             (instance.name or instance.dns or ""): instance.where
             for instance in project.instances
@@ -341,9 +344,16 @@ def lint(
             selection.files.raise_if_misread()
             ignores = selection.files.ignores()
         configuration, plain = selection.configuration(layer), {}
+        if selection.files is not None:
+            policies = selection.files.policies(configuration.version)
         # The files may ignore findings about rows that this instance does not have.
         checks = [check for check in checks if check.code != UNUSED_IGNORE]
-    subject = LintSubject(configuration, backend_versions=backend_versions, plain_passwords=plain)
+    subject = LintSubject(
+        configuration,
+        backend_versions=backend_versions,
+        plain_passwords=plain,
+        policies=policies,
+    )
     try:
         return run(subject, checks, ignores, name=name)
     except ValueError as error:

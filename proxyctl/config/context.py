@@ -110,6 +110,7 @@ SPECIAL = {
     "sharding": "Tables or schemas spread over hostgroups: query rules, or fast routing.",
     "routing_tests": "Queries, and where they have to go.",
     "manage": "The part of a table that these files own, and columns that count only at INSERT.",
+    "policies": "Rules of the house: expressions that must hold for rows, or for changes.",
     "guards": "What an apply refuses to do without --force.",
     "lint": "What `proxyctl lint` leaves out.",
     "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
@@ -118,7 +119,9 @@ SPECIAL = {
 
 TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is None)
 
-_LISTS = frozenset({"instances", "pxc_clusters", "sharding", "routing_tests", *TABLE_SECTIONS})
+_LISTS = frozenset(
+    {"instances", "pxc_clusters", "sharding", "routing_tests", "policies", *TABLE_SECTIONS}
+)
 
 _SCALARS = frozenset({"version", "proxysql_version", "keep_fast_routing_alive"})
 

@@ -17,6 +17,7 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
+from proxyctl.config.sections.policies import compile_policies
 from proxyctl.config.sources import ANYWHERE, Fence, Sources
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
@@ -24,6 +25,7 @@ from proxyctl.rows.row import Where
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Project
+    from proxyctl.lint.policy import Policy
     from proxyctl.lint.run import Ignore
 
 __all__ = ["ConfigFiles", "Instance", "Sources", "load_project"]
@@ -104,6 +106,16 @@ class ConfigFiles:
         ignored = compile_lint(self._sections.get("lint", []), context)
         context.mistakes.raise_if_any()
         return ignored
+
+    def policies(self, version: Version) -> tuple[Policy, ...]:
+        """Return the policies of the files for a ProxySQL, and compile nothing else.
+
+        Raises: ConfigError with the mistakes of the section.
+        """
+        context = Compilation(version, self._fence)
+        policies = compile_policies(self._sections.get("policies", []), context)
+        context.mistakes.raise_if_any()
+        return policies
 
     def hostgroup_names(self) -> Mapping[int, str]:
         """Return the names of hostgroups by number, and compile nothing else.

@@ -158,6 +158,7 @@ class Guards(Model):
     shard_moves: GuardWord = "refuse"
     stale_member: GuardWord = "refuse"
     drained_elsewhere: GuardWord = "refuse"
+    policies: GuardWord = "refuse"
     lint: GuardWord = "warn"
 
 
@@ -184,6 +185,16 @@ class Lint(Model):
     ] = Field(default_factory=list)
 
 
+class PolicyModel(Model):
+    """A rule of the house: an expression that must hold for rows of a table, or for changes."""
+
+    name: Name
+    for_: Name = Field(alias="for")
+    that: Annotated[str, Field(min_length=1, max_length=2000)]
+    message: Name
+    action: Literal["refuse", "warn"] = "refuse"
+
+
 _MODELS: dict[str, Any] = {
     # In Python, and so to Literal, true and 1.0 equal 1.
     "version": Annotated[
@@ -193,6 +204,7 @@ _MODELS: dict[str, Any] = {
     "instances": list[InstanceModel],
     "sharding": list[ShardingModel],
     "routing_tests": list[RoutingTestModel],
+    "policies": list[PolicyModel],
     "guards": Guards,
     "lint": Lint,
     "keep_fast_routing_alive": Annotated[bool, Field(strict=True)],

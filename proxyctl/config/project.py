@@ -15,6 +15,7 @@ from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgr
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
 from proxyctl.config.sections.manage import apply_manage
+from proxyctl.config.sections.policies import compile_policies
 from proxyctl.config.sections.routing import compile_routing_tests, keep_alive
 from proxyctl.config.sections.sharding import compile_shards
 from proxyctl.config.validation import check, missing_table
@@ -28,6 +29,7 @@ from proxyctl.rows.row import KEEP, Key, Rows, Where
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
+    from proxyctl.lint.policy import Policy
     from proxyctl.lint.run import Ignore
 
 Sections = dict[str, list[FileSection]]
@@ -46,6 +48,8 @@ class Project:
     """The queries of the files, and where they have to go."""
     ignores: tuple[Ignore, ...] = ()
     """The findings of lint that the files ignore."""
+    policies: tuple[Policy, ...] = ()
+    """The rules of the house for rows and changes."""
     reserved: tuple[range, ...] = ()
     """The rule_ids that `sharding` sections keep for their rules."""
 
@@ -106,6 +110,7 @@ def compile_project(sections: Sections, context: Compilation) -> Project:
     instances = compile_instances(sections.get("instances", []), context)
     tests = compile_routing_tests(sections.get("routing_tests", []), context)
     ignores = compile_lint(sections.get("lint", []), context)
+    policies = compile_policies(sections.get("policies", []), context)
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
     tables, reserved = _tables(sections, attributes, context)
     keep_alive(tables, context, is_wanted=keeps_alive)
@@ -119,7 +124,7 @@ def compile_project(sections: Sections, context: Compilation) -> Project:
         warnings=tuple(context.warnings),
         keeps_fast_routing_alive=keeps_alive,
     )
-    return Project(desired, instances, tests, ignores, reserved)
+    return Project(desired, instances, tests, ignores, policies, reserved)
 
 
 def _tables(

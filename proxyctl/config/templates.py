@@ -19,7 +19,7 @@ from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.config.sources import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.rows.row import Where
 
-_RUNTIME_ERRORS = (
+RUNTIME_ERRORS = (
     TemplateError,
     ArithmeticError,
     AttributeError,
@@ -78,13 +78,13 @@ def render(
     except SyntaxError as error:
         # Jinja2 compiles a template to Python, which has limits: 200 parentheses, 100 blocks.
         mistakes.add(file_place(path), "", f"template: nests too deep: {error.msg}")
-    except _RUNTIME_ERRORS as error:
+    except RUNTIME_ERRORS as error:
         frames = walk_tb(error.__traceback__)
         lines = [(frame.f_code.co_filename, line) for frame, line in frames]
         # The innermost line of a template that the error passed through.
         places = [Where(file, line, 1) for file, line in lines if file in loaded]
         where = places[-1] if places else file_place(path)
-        mistakes.add(where, "", f"template: {_words(error)}", _fix(error, variables))
+        mistakes.add(where, "", f"template: {error_words(error)}", _fix(error, variables))
     return None
 
 
@@ -105,7 +105,8 @@ def _bounded_output(
     return "".join(pieces)
 
 
-def _words(error: BaseException) -> str:
+def error_words(error: BaseException) -> str:
+    """Return one of RUNTIME_ERRORS in words."""
     if isinstance(error, MemoryError | RecursionError):
         return "needs too much memory or nests too deep"
     # Python's own words for an undefined name that is used as a number or a text.

@@ -31,6 +31,7 @@ _RESERVED = (
 _WORDS = {
     "string_type": "text",
     "string_too_short": "text that is not empty",
+    "string_too_long": "text of at most {max_length} characters",
     "string_pattern_mismatch": "a range such as 1000-1999",
     "int_type": "an integer",
     "int_from_float": "an integer",
@@ -59,7 +60,7 @@ _COLUMNS_OF = {
 }
 """The tables whose columns are keys of a special section."""
 
-_NAMED = ("instances", "pxc_clusters", "sharding")
+_NAMED = ("instances", "pxc_clusters", "sharding", "policies")
 """Sections whose items have a name of their own."""
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar, cast
 from proxyctl.catalog import Value
 from proxyctl.lint.finding import Finding, quoted
 from proxyctl.lint.patterns import Literals, literals_of
+from proxyctl.lint.policy import Policy
 from proxyctl.proxysql.cells import normal_modifiers, number
 from proxyctl.proxysql.configuration import Configuration
 from proxyctl.proxysql.servers import Address, Server
@@ -85,6 +86,7 @@ class LintSubject:
         *,
         backend_versions: Sequence[str] = (),
         plain_passwords: Mapping[str, Where] = MappingProxyType({}),
+        policies: Sequence[Policy] = (),
         other: LintSubject | None = None,
     ) -> None:
         """`other`: the same before or after a change; its sessions are tried, too."""
@@ -93,6 +95,8 @@ class LintSubject:
         self.rule_finding = partial(Finding, dialect.rules)
         """Returns a finding about a rule; takes the arguments of Finding behind the table."""
         self._other = other
+        self.policies = policies
+        """The policies of the files; the PostgreSQL side has none of its own."""
         self.plain_passwords = plain_passwords
         """Where a file has an instance's password in clear text, by name of the instance."""
         self.backend_versions = backend_versions

@@ -40,7 +40,15 @@ from proxyctl.plan.steps import with_images
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.proxysql.topology import Topologies
 from proxyctl.routing.router import SERVING_TABLES
-from proxyctl.rows.desired import LINT, SNAPSHOT, Desired, DesiredTable, GuardAction, GuardLimits
+from proxyctl.rows.desired import (
+    LINT,
+    POLICIES,
+    SNAPSHOT,
+    Desired,
+    DesiredTable,
+    GuardAction,
+    GuardLimits,
+)
 from proxyctl.rows.row import Layer
 from proxyctl.text import nearest
 
@@ -93,9 +101,7 @@ def make(
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
     dangers = [*judge.dangers(modules, diffs, current, desired, topologies, judged)]
-    linted = _Lint()
-    if project is not None and limits.action(LINT) is not GuardAction.OFF:
-        linted = _lint(project, drafted, current, judged)
+    linted = _Lint() if project is None else _lint(project, drafted, current, desired, judged)
     moves = _shard_moves(modules, judged)
     pending = [*_pending(modules, current, options)]
     coming, names = topologies.coming, desired.hostgroup_names
@@ -148,24 +154,37 @@ class _Lint(NamedTuple):
     skipped: tuple[str, ...] = ()
     """The codes of the checks that did not run."""
     dangers: tuple[guards.Danger, ...] = ()
-    """The errors that the plan introduces."""
+    """The errors that the plan introduces, and the policies that it breaks."""
 
 
 def _lint(
     project: Project,
     drafted: _Draft,
     current: InstanceState,
+    desired: Desired,
     judged: Callable[[], BeforeAfter],
 ) -> _Lint:
-    """Run lint on RUNTIME before and after. It never refuses a plan that changes nothing."""
-    from proxyctl.plan.guards import lint  # importing every check takes a while
+    """Run lint and the policies on RUNTIME before and after, and the policies on the changes.
+
+    Neither refuses a plan that changes nothing.
+    """
+    limits = desired.guards
+    if limits.action(POLICIES) is GuardAction.OFF:
+        project = replace(project, policies=())
+    is_off = limits.action(LINT) is GuardAction.OFF
+    if is_off and not project.policies:
+        return _Lint()
+    from proxyctl.plan.guards import lint, policies  # importing every check takes a while
 
     is_large = _is_large(drafted.diffs, current)
-    result = lint.lint_change(judged(), project, is_large=is_large)
+    result = lint.lint_change(judged(), project, is_large=is_large, only_policies=is_off)
     if all(module.is_in_sync for module in drafted.modules):
         return _Lint(result.errors_in_files, skipped=result.skipped)
-    dangers = tuple(lint.dangers(result.errors))
-    return _Lint(result.introduced, len(result.known), result.skipped, dangers)
+    changes = [change for module in drafted.modules for change in module.changes]
+    broken = policies.broken_by_changes(project, changes, desired, current.info.name)
+    introduced = (*result.introduced, *broken)
+    dangers = (*lint.dangers(result.errors), *policies.dangers(introduced))
+    return _Lint(introduced, len(result.known), result.skipped, dangers)
 
 
 def _not_refused(linted: _Lint, limits: GuardLimits) -> Iterator[str]:

@@ -51,8 +51,12 @@ def _summary(report: LintReport) -> str:
     ignored = f", {report.ignored} ignored" if report.ignored else ""
     if not report.findings:
         return f"Nothing found{ignored}."
-    counts = [counted(report.counts[s], str(s)) for s in Severity if report.counts[s]]
-    return f"{', '.join(counts)}{ignored}."
+    return f"{severities_text(report)}{ignored}."
+
+
+def severities_text(report: LintReport) -> str:
+    """Return the number of findings by severity: `1 error, 2 warnings`."""
+    return ", ".join(counted(report.counts[s], str(s)) for s in Severity if report.counts[s])
 
 
 def row_text(finding: Finding) -> str:

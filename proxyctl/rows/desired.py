@@ -110,6 +110,10 @@ LINT = "lint"
 """The guard of lint errors that a plan introduces; by default it only warns."""
 
 
+POLICIES = "policies"
+"""The guard of the policies that a plan breaks."""
+
+
 @dataclass(frozen=True)
 class GuardLimits:
     """The `guards` section."""

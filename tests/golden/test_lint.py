@@ -58,6 +58,9 @@ def test_page(
 def finding_lines(codes: list[str]) -> str:
     """Return the findings of these checks for the file."""
     project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
-    found = lint_text(lint(LintSubject(project.configuration), chosen(codes, ())), Style())
+    found = lint_text(
+        lint(LintSubject(project.configuration, policies=project.policies), chosen(codes, ())),
+        Style(),
+    )
     assert not re.search("sesame|hunter2|192[.]0[.]2|5EEDBAD", found)
     return found

@@ -221,6 +221,52 @@ def test_no_command_shows_a_secret(story: SecretStory) -> None:
             assert not story.sentinels.shown_in(written.read_bytes(), references=False)
 
 
+POLICIES = """
+policies:
+  - {name: whole, for: TABLE, that: row | string == '', message: m}
+  - {name: joined, for: TABLE, that: "'' ~ row.COLUMN == 'a'", message: m}
+  - {name: compared, for: TABLE, that: row.COLUMN != 'a', message: m}
+  - {name: listed, for: TABLE, that: "[row.COLUMN] | join == 'a'", message: m}
+  - name: before
+    for: change
+    that: table != 'TABLE' or before.COLUMN == after.COLUMN
+    message: m
+  - {name: after, for: change, that: "(after, before) | join == ''", message: m}
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("mysql_users", "password"),
+        ("mysql_servers", "comment"),
+        ("mysql_query_rules", "comment"),
+        ("scheduler", "arg1"),
+        ("mysql_variables", "variable_value"),
+        ("admin_variables", "variable_value"),
+    ],
+)
+@pytest.mark.parametrize("story", ["2.7.1"], indirect=True)
+def test_a_policy_shows_none(story: SecretStory, table: str, column: str) -> None:
+    files = story.project.folder / "proxyctl.yaml"
+    policies = POLICIES.replace("TABLE", table).replace("COLUMN", column)
+    files.write_text(files.read_text() + policies)
+    connected = ("--instance", "px")
+    refused = story.run("apply", "--auto-approve", *connected, "--debug")
+    assert refused.code == 3
+    assert f"{column} is a secret here" in refused.text
+    for form in ("text", "json", "markdown"):
+        story.run("plan", "--format", form, *connected)
+    for form in ("text", "json", "sarif", "github"):
+        assert story.run("lint", "--format", form).code == 1
+        assert story.run("lint", "--format", form, *connected).code == 1
+    for form in ("text", "json"):
+        assert story.run("validate", "--format", form).code == 1
+    story.run("drift", *connected)
+    story.run("apply", "--force", "--auto-approve", *connected)
+    story.run("rollback", "--auto-approve", *connected)
+
+
 def writes(sql: str) -> bool:
     words = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
     lock = tuple(f"{verb} proxyctl_lock" for verb in ("INSERT INTO", "UPDATE", "DELETE FROM"))

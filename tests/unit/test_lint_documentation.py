@@ -34,7 +34,9 @@ def test_the_examples_of_a_check(code, tmp_path):
         path = write(tmp_path, text)
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
         versions = re.findall(r"--backend-version (\S+)", text)
-        subject = LintSubject(project.configuration, backend_versions=versions)
+        subject = LintSubject(
+            project.configuration, backend_versions=versions, policies=project.policies
+        )
         found = lint(subject, [CHECKS[code]]).findings
         assert bool(found) is (kind == "Bad"), text
 

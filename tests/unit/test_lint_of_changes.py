@@ -60,6 +60,11 @@ SCRIPT = (
     "scheduler:\n"
     "  - {id: 1, interval_ms: 1000, filename: /bin/galera_check.sh, arg1: '--hg=10,20'}\n"
 )
+POLICIES = (
+    "policies:\n"
+    "  - {name: a, for: mysql_users, that: row.max_connections <= 500, message: m}\n"
+    "  - {name: b, for: mysql_users, that: row.comment != 'x', message: m}\n"
+)
 
 WORSE = {
     "more writes of a user": (
@@ -175,6 +180,16 @@ WORSE = {
         "variables: {mysql-default_max_latency_ms: 0}\n"
         "mysql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n",
     ),
+    "a policy and more connections": (
+        "PX601",
+        POLICIES + users("app", more=", max_connections: 700"),
+        POLICIES + users("app", more=", max_connections: 900"),
+    ),
+    "another policy": (
+        "PX601",
+        POLICIES + users("app", more=", max_connections: 700"),
+        POLICIES + users("app", more=", max_connections: 700, comment: x"),
+    ),
 }
 """A check, and files before and after a change that gives one of its findings more cases."""
 
@@ -223,6 +238,11 @@ AS_BEFORE = {
         users("app", "pay", more=", fast_forward: true")
         + rules("username: pay, destination_hostgroup: 1"),
         users("app") + rules("username: pay, destination_hostgroup: 1"),
+    ),
+    "a column that the policy does not read": (
+        "PX601",
+        POLICIES + users("app", more=", max_connections: 700"),
+        POLICIES + users("app", more=", max_connections: 700, comment: note"),
     ),
 }
 """The same for changes that leave the finding as it was, or make it less."""

@@ -84,13 +84,19 @@ def validate(
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.files import load_project
+    from proxyctl.config.sections.policies import broken_policies
     from proxyctl.render.files import validated_json, validated_text
 
     project = load_project(files.sources(), version=proxysql_version, runs_commands=False)
-    emit(format, text=lambda: validated_text(project), json=lambda: validated_json(project))
+    report = broken_policies(project)
+    emit(
+        format,
+        text=lambda: validated_text(project, report, style()),
+        json=lambda: validated_json(project, report),
+    )
     for warning in project.desired.warnings:
         say(f"warning: {warning}")
-    return ExitCode.DONE
+    return ExitCode.ERROR if report is not None and report.has_errors else ExitCode.DONE
 
 
 def render(

@@ -16,6 +16,7 @@ from proxyctl.config.project import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import UNUSED_IGNORE, Check, all_checks
 from proxyctl.lint.finding import Case, Finding, Severity
+from proxyctl.lint.policy import BROKEN_POLICY
 from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
@@ -38,8 +39,12 @@ class LintResult:
 
     @property
     def errors(self) -> tuple[LocatedFinding, ...]:
-        """The errors that the plan introduces."""
-        return tuple(located for located in self.introduced if located.severity is Severity.ERROR)
+        """The errors that the plan introduces, except for policies, which have their own guard."""
+        return tuple(
+            located
+            for located in self.introduced
+            if located.severity is Severity.ERROR and located.finding.code != BROKEN_POLICY
+        )
 
     @property
     def errors_in_files(self) -> tuple[LocatedFinding, ...]:
@@ -52,24 +57,29 @@ class LintResult:
         )
 
 
-def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False) -> LintResult:
+def lint_change(
+    change: BeforeAfter, project: Project, *, is_large: bool = False, only_policies: bool = False
+) -> LintResult:
     """Return what lint finds after the change, without what the files ignore.
 
-    `is_large`: only checks for any size run. Empty if the variables would end ProxySQL: no digest
-    can be computed then.
+    `is_large`: only checks for any size run. `only_policies`: only that of policies runs, as where
+    the variables would end ProxySQL: no digest can be computed then.
     """
     skipped: tuple[str, ...] = ()
-    if is_large:
-        after = _glance(change.after, project)
-        before = after if change.before is change.after else _glance(change.before, project)
-        skipped = tuple(check.code for check in _checks() if not check.any_size)
+    if is_large or only_policies:
+        checks = [all_checks()[BROKEN_POLICY]]
+        if not only_policies:
+            checks = [check for check in _checks() if check.any_size]
+            skipped = tuple(check.code for check in _checks() if not check.any_size)
+        after = _glance(change.after, project, checks)
+        before = after if change.before is change.after else _glance(change.before, project, checks)
         subject = LintSubject(change.before)
     else:
         first, last = _LintInput.of(change.before, project), _LintInput.of(change.after, project)
         try:
             before, after = _report(first, last), _report(last, first)
         except ValueError:
-            return LintResult()
+            return lint_change(change, project, only_policies=True)
         subject = _subject(first)
     is_known = _Known(change, subject, before.findings)
     findings = [finding for finding in after.findings if finding.severity is not Severity.NOTE]
@@ -83,13 +93,9 @@ def _checks() -> list[Check]:
     return [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
 
 
-def _glance(configuration: Configuration, project: Project) -> LintReport:
-    """Return the report of the checks for any size. The rows are in no order."""
-    return run(
-        LintSubject(configuration),
-        [check for check in _checks() if check.any_size],
-        project.ignores,
-    )
+def _glance(configuration: Configuration, project: Project, checks: Sequence[Check]) -> LintReport:
+    """Return the report of checks for any size. The rows are in no order."""
+    return run(LintSubject(configuration, policies=project.policies), checks, project.ignores)
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class _LintInput:
 
 @lru_cache(maxsize=16)
 def _subject(held: _LintInput) -> LintSubject:
-    return LintSubject(held.configuration)
+    return LintSubject(held.configuration, policies=held.project.policies)
 
 
 @lru_cache(maxsize=16)
@@ -128,7 +134,10 @@ def _report(held: _LintInput, other: _LintInput) -> LintReport:
     Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
     """
     is_same = held == other
-    subject = _subject(held) if is_same else LintSubject(held.configuration, other=_subject(other))
+    subject = _subject(held)
+    if not is_same:
+        policies = held.project.policies
+        subject = LintSubject(held.configuration, policies=policies, other=_subject(other))
     return run(subject, _checks(), held.project.ignores)
 
 

@@ -1,0 +1,13 @@
+-- apply would refuse: user gone: nobody deletes a user (policy stay) (guards.policies)
+--   fix: leave the change out, or correct the policy at proxyctl.yaml:8:37; or allow it with --force
+-- apply would refuse: user gone: policy elsewhere has no answer: cannot read 'default_hostgroup' of none: there is no such row, or it is NULL (guards.policies)
+--   fix: correct its expression at proxyctl.yaml:12:42; or allow it with --force
+-- apply would refuse: user more: policy kept has no answer: password is a secret here: a policy may only compare it with '' or none (guards.policies)
+--   fix: correct its expression at proxyctl.yaml:11:37; or allow it with --force
+-- HOST:PORT: what apply would send, in order
+-- MYSQL USERS is commented out: it would set a password or another secret to the mask ***
+-- DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('gone',1));
+-- UPDATE mysql_users SET max_connections=900 WHERE username='more' AND backend=1;
+-- INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment) VALUES ('app','***',1,0,10,NULL,0,1,0,1,1,10000,'','');
+-- LOAD MYSQL USERS TO RUNTIME;
+-- SAVE MYSQL USERS TO DISK;

@@ -1,0 +1,12 @@
+-- apply would refuse: user app, user worse: a user may have 500 connections (policy limit) (guards.policies)
+--   fix: correct the row, or correct the policy at proxyctl.yaml:10:43; or allow it with --force
+-- apply would refuse: user app: policy secret has no answer: password is a secret here: a policy may only compare it with '' or none (guards.policies)
+--   fix: correct its expression at proxyctl.yaml:12:44; or allow it with --force
+-- HOST:PORT: what apply would send, in order
+-- MYSQL USERS is commented out: it would set a password or another secret to the mask ***
+-- UPDATE mysql_users SET comment='edited' WHERE username='same' AND backend=1;
+-- UPDATE mysql_users SET max_connections=800 WHERE username='worse' AND backend=1;
+-- UPDATE mysql_users SET max_connections=500 WHERE username='better' AND backend=1;
+-- INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment) VALUES ('app','***',1,0,10,NULL,0,1,0,1,1,900,'','');
+-- LOAD MYSQL USERS TO RUNTIME;
+-- SAVE MYSQL USERS TO DISK;

@@ -1,0 +1,3 @@
+INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1');
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
