@@ -94,9 +94,11 @@ class _ClosedEnvironment(ImmutableSandboxedEnvironment):
                 return obj[argument]
             except (LookupError, TypeError):
                 pass
+        if isinstance(obj, dict):
+            return self.undefined(hint=f"there is no column or hostgroup {argument!r}")
         owner = "none: there is no such row, or it is NULL"
         if obj is not None:
-            is_value = isinstance(obj, str | int | float | list | dict)
+            is_value = isinstance(obj, str | int | float | list)
             owner = described(obj, is_secret=True) if is_value else "a method"
         return self.undefined(hint=f"cannot read {argument!r} of {owner}")
 

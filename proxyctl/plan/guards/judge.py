@@ -1,6 +1,7 @@
 """Run the guards of rows, servers, access and members. Pure.
 
-`plan.make` itself runs those of lint and of shard moves, which judge two whole configurations.
+`plan.make` itself runs those of lint, policies and shard moves, which judge two whole
+configurations.
 """
 
 from __future__ import annotations
