@@ -84,9 +84,12 @@ class HiddenCell:
 
 
 def visible_cells(layout: Layout, row: Row, columns: Iterable[str]) -> dict[str, object]:
-    """Return cells of a row by column, as an expression sees them: without secrets."""
+    """Return cells of a row by column, as an expression sees them: without secrets.
+
+    A column that an instance lacks, though its release has it, is left out.
+    """
     cells: dict[str, object] = {}
-    for name in columns:
+    for name in layout.index.keys() & columns:
         position = layout.index[name]
         is_hidden = row[position] != "" and is_secret(layout, position, row)
         cells[name] = HiddenCell(name) if is_hidden else row[position]
@@ -134,7 +137,7 @@ def broken_by_rows(policies: Iterable[Policy], configuration: Configuration) -> 
             cells = visible_cells(layout, row, policy.columns)
             values = {"row": cells, "hostgroups": hostgroups}
             if finding := judge(policy, values, policy.target, key):
-                read = [policy.name, *(cells[name] for name in policy.columns)]
+                read = [policy.name, *sorted(cells.items())]
                 yield replace(finding, cases=cases_of(key, [read]))
 
 
