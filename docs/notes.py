@@ -226,7 +226,7 @@ whether something would change, nothing would change, or an apply would be refus
 EXIT_CODE = {
     "DONE": "Done, or in sync.",
     "ERROR": "An error in the files, while connecting or while reading. Also a routing test that"
-    " fails, or a finding of `lint` or `doctor` that is an error.",
+    " fails, or a finding of `lint`, `doctor` or `validate` that is an error.",
     "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, `nodes discover`"
     " with files, or `import --check`. Or something needs a decision: `upgrade-check`.",
     "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that exists"
