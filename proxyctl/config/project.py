@@ -30,7 +30,7 @@ from proxyctl.rows.row import KEEP, Key, Rows, Where
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.lint.policy import Policy
-    from proxyctl.lint.run import Ignore
+    from proxyctl.lint.run import Ignore, LintReport
 
 Sections = dict[str, list[FileSection]]
 """The sections of all files, by name."""
@@ -77,6 +77,18 @@ class Project:
 
         names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
         return Configuration(self.desired.version, tables, variables, names, place)
+
+    def broken_policies(self) -> LintReport | None:
+        """Return the rows of the files that break a policy; None if the files have no policy."""
+        if not self.policies:
+            return None
+        from proxyctl.lint.check import all_checks
+        from proxyctl.lint.policy import BROKEN_POLICY
+        from proxyctl.lint.run import lint
+        from proxyctl.lint.subject import LintSubject
+
+        subject = LintSubject(self.configuration, policies=self.policies)
+        return lint(subject, [all_checks()[BROKEN_POLICY]], self.ignores)
 
 
 def places_in(tables: Mapping[str, DesiredTable]) -> PlaceFinder:

@@ -84,11 +84,10 @@ def validate(
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.files import load_project
-    from proxyctl.config.sections.policies import broken_policies
     from proxyctl.render.files import validated_json, validated_text
 
     project = load_project(files.sources(), version=proxysql_version, runs_commands=False)
-    report = broken_policies(project)
+    report = project.broken_policies()
     emit(
         format,
         text=lambda: validated_text(project, report, style()),

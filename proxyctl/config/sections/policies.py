@@ -13,9 +13,7 @@ from proxyctl.text import printable
 
 if TYPE_CHECKING:
     from proxyctl.config.models import PolicyModel
-    from proxyctl.config.project import Project
     from proxyctl.lint.policy import Policy
-    from proxyctl.lint.run import LintReport
 
 
 def compile_policies(parts: Iterable[FileSection], context: Compilation) -> tuple[Policy, ...]:
@@ -26,19 +24,6 @@ def compile_policies(parts: Iterable[FileSection], context: Compilation) -> tupl
         for position, model in check_items(part, context).items()
     ]
     return tuple(filter(None, policies))
-
-
-def broken_policies(project: Project) -> LintReport | None:
-    """Return the rows of the files that break a policy; None if the files have no policy."""
-    if not project.policies:
-        return None
-    from proxyctl.lint.check import all_checks
-    from proxyctl.lint.policy import BROKEN_POLICY
-    from proxyctl.lint.run import lint
-    from proxyctl.lint.subject import LintSubject
-
-    subject = LintSubject(project.configuration, policies=project.policies)
-    return lint(subject, [all_checks()[BROKEN_POLICY]], project.ignores)
 
 
 def _policy(
