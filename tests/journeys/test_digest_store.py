@@ -30,6 +30,7 @@ from tests.support.paths import ROOT
 from tests.support.servers.instances import Instance
 
 READ, WRITE = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = 1"
+GREETING = "SET NAMES utf8mb4"
 READ_TEXT, WRITE_TEXT = "SELECT a FROM t WHERE id = ?", "UPDATE t SET a = ?"
 
 
@@ -160,15 +161,18 @@ def test_another_proxysql_behind_the_address_adds_nothing(
     assert shop.instance.sandbox is not None
     stats = shop.instance.sandbox.stats
     stats["stats_mysql_global"] = [("ProxySQL_Uptime", "90000")]
+    shop.run(GREETING, 2)
     collected()
     shop.run(READ, 2)
     collected()
     stats["stats_mysql_global"] = [("ProxySQL_Uptime", uptime)]
+    greeting = shop.rows[GREETING]  # began as long after the start of the other one, by chance
+    moved = greeting._replace(first_seen=greeting.first_seen + 90_000 - int(uptime))
     began = int(time.time()) - 250
     shop.rows = {
         query: seen_digest(query, count_star=5000, first_seen=began, last_seen=began + 9)
         for query in (READ, WRITE)
-    }
+    } | {GREETING: moved}
     shop.run(WRITE, 1)
     found = collected().err
     assert "another ProxySQL answers here than at the last collection" in found

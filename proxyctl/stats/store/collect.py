@@ -164,7 +164,9 @@ def _add_changes(
 def _moved_s(last: LastReading, table: DigestTable) -> int:
     """Return the seconds by which the clock was set: a start stays the same moment."""
     was, now = last.started_at, table.started_at
-    return 0 if was is None or now is None else now - was
+    if was is None or now is None or abs(now - was) <= 2 * JITTER_S:
+        return 0
+    return now - was
 
 
 # The whole table ---------------------------------------------------------------------------------
@@ -254,7 +256,9 @@ def _is_of_another(last: LastReading, grown: GrowthOfRows, moved_s: int) -> bool
 
     Only another ProxySQL has those: one that answers at the address of the one read before.
     """
-    known_until = last.taken_at + (moved_s if grown.continued else 0)
+    # A clock that was set moves every first_seen; no counter falls then.
+    is_moved = grown.continued and not grown.cleared
+    known_until = last.taken_at + (moved_s if is_moved else 0)
     return grown.oldest is not None and grown.oldest < known_until - _MARGIN_S
 
 
