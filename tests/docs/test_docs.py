@@ -15,6 +15,7 @@ from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
 from tests.support.commands.warm import Warm
 from tests.support.documentation.pages import (
+    FROM_2_7,
     NO_SANDBOX,
     Block,
     blocks,
@@ -34,7 +35,12 @@ ON_PROXYSQL = [
         page,
         "real",
         id=f"real-{page_id(page)}",
-        marks=[pytest.mark.real, pytest.mark.since("2.7.0", "the pages show what 2.7 prints")],
+        marks=[
+            pytest.mark.real,
+            pytest.mark.since("2.7.0", "the pages show what 2.7 prints"),
+            *[pytest.mark.before("3.0.0", "the page upgrades a 2.7")]
+            * (FROM_2_7 in page.read_text(encoding="utf-8")),
+        ],
     )
     for page in RUN
     if NO_SANDBOX not in page.read_text(encoding="utf-8")

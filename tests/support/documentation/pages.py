@@ -22,6 +22,7 @@ from pathlib import Path
 from tests.support.paths import ROOT
 
 NO_SANDBOX = "<!-- page: no sandbox -->"
+FROM_2_7 = "<!-- page: upgrades a ProxySQL 2.7 -->"
 IN_CONTAINERS = "<!-- page: containers -->"
 
 _COMMENT = re.compile(r"<!-- (exit|file|run|not run): (.+?) -->")
