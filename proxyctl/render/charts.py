@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import NamedTuple, TypeVar
 
+from proxyctl.errors import counted
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.stats.model import Load
 from proxyctl.stats.report import DigestReport, Interval, LoadShare, ReportDigest
@@ -234,7 +235,7 @@ def _bars(report: DigestReport, parts: Sequence[tuple[str, str, Load]]) -> list[
             percent(load.sum_time, report.total.sum_time),
             round(100 * load.sum_time / most, 1),
             colour,
-            f"{name}: {load.count_star:,} queries, {time_text(load.sum_time)}",
+            f"{name}: {counted(load.count_star, 'query')}, {time_text(load.sum_time)}",
         )
         for name, colour, load in listed
     ]

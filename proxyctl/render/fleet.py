@@ -35,10 +35,8 @@ def counts_line(read: int, parts: Sequence[str], failed: Sequence[Failed]) -> st
 
     `parts`: the counts of the `read` instances that were read.
     """
-    unread = (
-        [f"{len(failed)} not read: {listed_names([one.name for one in failed])}"] if failed else []
-    )
-    return f"Fleet of {counted(read + len(failed), 'instance')}: {', '.join([*parts, *unread])}."
+    parts = [*parts, *_unread(failed)]
+    return f"Fleet of {counted(read + len(failed), 'instance')}: {', '.join(parts)}."
 
 
 def _unread(failed: Sequence[Failed]) -> list[str]:
