@@ -200,8 +200,7 @@ def incomplete(client: AdminClient) -> InstanceError:
 
 
 def _rows(text: bytes) -> Iterator[SeenDigest]:
-    for row in json_list(text):
-        yield SeenDigest(*row)
+    return map(SeenDigest._make, json_list(text))
 
 
 def json_list(text: bytes) -> list[Any]:

@@ -384,13 +384,14 @@ from tests.support.digests.seen import seen_digest
 
 now = int(time.time())
 rows = [seen_digest("SELECT 1", digest=f"0x{n:016X}", last_seen=now) for n in range(5000)]
-with opened_store(Path(sys.argv[1])) as store, writing(store):
-    series = SeriesOfInstance(store, 1)
+with opened_store(Path(sys.argv[1])) as store:
     held = hold_rows(store, rows)
-    series.measure(held, 0)
-    series.add_growth(now)
-    series.keep_counters(held)
-    os.kill(os.getpid(), signal.SIGKILL)
+    with writing(store):
+        series = SeriesOfInstance(store, 1)
+        series.measure(held, 0)
+        series.add_growth(now)
+        series.keep_counters(held)
+        os.kill(os.getpid(), signal.SIGKILL)
 """
 
 

@@ -32,7 +32,7 @@ from proxyctl.stats.store.reading import (
     read_dumps,
 )
 from proxyctl.stats.store.routing import keep_routing, read_changed_routing
-from proxyctl.stats.store.series import GrowthOfRows, SeriesOfInstance, hold_rows
+from proxyctl.stats.store.series import GrowthOfRows, SeriesOfInstance, held_sums, hold_rows
 from proxyctl.stats.units import time_text
 
 _MARGIN_S = 5
@@ -221,10 +221,10 @@ def _read_whole(store: sqlite3.Connection, client: AdminClient) -> WholeReading:
 
 def _add_whole(store: sqlite3.Connection, client: AdminClient, reading: WholeReading) -> Collected:
     last, table, held = reading.last or _begin(store, client), reading.table, reading.held
-    series = SeriesOfInstance(store, last.instance)
+    series, whole = SeriesOfInstance(store, last.instance), held_sums(store, held)
     if reading.last is None and not reading.dumps:
         series.begin(held)
-        return _finished(store, last, table, series.whole(), None, CollectionCase.FIRST)
+        return _finished(store, last, table, whole, None, CollectionCase.FIRST)
     dumped, dumped_s = Load(), 0
     if reading.dumps:
         last, dumped, dumped_s = _add_dumps(store, last, reading)
@@ -244,7 +244,7 @@ def _add_whole(store: sqlite3.Connection, client: AdminClient, reading: WholeRea
         series.add_growth(table.taken_at)
     series.forget_missing()
     series.keep_counters(held)
-    added = _finished(store, last, table, series.whole(), growth, case)
+    added = _finished(store, last, table, whole, growth, case)
     if reading.dumps:
         dumped += added.growth or Load()
         added = replace(added, growth=dumped, seconds=added.seconds + dumped_s)

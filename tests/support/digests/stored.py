@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -58,17 +59,23 @@ def add_hour(path: Path, instance: str, at: int, rows: Iterable[SeenDigest]) -> 
 
     Units: `at` in unix seconds.
     """
-    with opened_store(path, is_new_allowed=True) as store, writing(store):
-        store.execute(
-            "INSERT OR IGNORE INTO instance VALUES (NULL, ?, ?, 2, ?, NULL, 0, 0, 0, 0, 0, 0, 0)",
-            (instance, f"{instance}:6032", at),
-        )
-        [(number,)] = store.execute("SELECT id FROM instance WHERE name = ?", [instance]).fetchall()
-        store.execute("INSERT OR IGNORE INTO settings VALUES (?, 0, '2.7.1', ?)", (number, "{}"))
-        store.execute("INSERT INTO period VALUES (?, ?, ?, 0)", (number, at, HOUR_S))
-        series = SeriesOfInstance(store, number)
-        series.measure(hold_rows(store, rows), 0)
-        series.add_growth(at)
+    with opened_store(path, is_new_allowed=True) as store:
+        held = hold_rows(store, rows)
+        with writing(store):
+            _add_held(store, held, instance, at)
+
+
+def _add_held(store: sqlite3.Connection, held: str, instance: str, at: int) -> None:
+    store.execute(
+        "INSERT OR IGNORE INTO instance VALUES (NULL, ?, ?, 2, ?, NULL, 0, 0, 0, 0, 0, 0, 0)",
+        (instance, f"{instance}:6032", at),
+    )
+    [(number,)] = store.execute("SELECT id FROM instance WHERE name = ?", [instance]).fetchall()
+    store.execute("INSERT OR IGNORE INTO settings VALUES (?, 0, '2.7.1', ?)", (number, "{}"))
+    store.execute("INSERT INTO period VALUES (?, ?, ?, 0)", (number, at, HOUR_S))
+    series = SeriesOfInstance(store, number)
+    series.measure(held, 0)
+    series.add_growth(at)
 
 
 def change_store(path: Path, *statements: str) -> None:
