@@ -12,6 +12,8 @@ from proxyctl.sandbox import Sandbox
 from tests.journeys.command_lines import Asked
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.commands.story import applied
+from tests.support.digests.collecting import READ
+from tests.support.digests.stored import CountingSandbox
 from tests.support.protocol.faulty_proxy import FaultyProxy
 from tests.support.servers.galera_family import GaleraFamily, on_proxysql, on_sandbox
 from tests.support.servers.instances import Instance
@@ -29,6 +31,14 @@ def sandbox_project(offline: Project, sandbox_instance: Instance) -> Project:
     """A folder connected to the sandbox."""
     offline.connect(sandbox_instance)
     return offline
+
+
+@pytest.fixture
+def shop(sandbox_project: Project, sandbox_instance: Instance) -> CountingSandbox:
+    """A sandbox that has run READ ten times."""
+    counting = CountingSandbox(sandbox_instance)
+    counting.run(READ, 10)
+    return counting
 
 
 @pytest.fixture(params=["sandbox", pytest.param("real", marks=pytest.mark.real)])
