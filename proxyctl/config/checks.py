@@ -67,6 +67,7 @@ def check_tables(
             _check_families(table, context.mistakes)
         if name in USER_TABLES:
             _check_users(table, context.mistakes)
+        if name == "mysql_users":
             _warn_of_broken_hashes(table, context)
 
 
@@ -237,8 +238,7 @@ def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
 def _warn_of_broken_hashes(table: DesiredTable, context: Compilation) -> None:
     """Warn of passwords that look like a cut hash: a clear text may look so. Changes: context."""
     for key, password in _values(table, "password"):
-        is_mysql = table.layout.name == "mysql_users"
-        if is_mysql and isinstance(password, str) and is_broken_hash(password):
+        if isinstance(password, str) and is_broken_hash(password):
             where, label = field_place(table, key, "password")
             context.warnings.append(f"{where}: {label}: {_BROKEN_HASH}")
 

@@ -60,7 +60,9 @@ def is_hash(text: str) -> bool:
     return bool(_NATIVE.match(text) or _SHA2.match(text))
 
 
-_LIKE_HASH = re.compile(r"\*[0-9A-Fa-f]+\s*\Z|\$A\$")
+_BROKEN = re.compile(
+    rf"(?!{_NATIVE.pattern}|{_SHA2.pattern})(?:\*[0-9A-Fa-f]+\s*\Z|\$A\$)", _SHA2.flags
+)
 
 
 def is_broken_hash(text: str) -> bool:
@@ -68,7 +70,7 @@ def is_broken_hash(text: str) -> bool:
 
     ProxySQL takes it for clear text, so nobody can log in with the password that was hashed.
     """
-    return bool(_LIKE_HASH.match(text)) and not is_hash(text)
+    return _BROKEN.match(text) is not None
 
 
 def native_hash(clear: str) -> str:
