@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
 from proxyctl.fleet.failed import Failed
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import Style, listed_names, named_address
-from proxyctl.stats.top.model import CountedInstance
 from proxyctl.text import printable
+
+if TYPE_CHECKING:
+    from proxyctl.stats.top.model import CountedInstance
 
 FAILED: Shape[Failed] = Shape(
     "instance that could not be read",

@@ -155,23 +155,38 @@ def _plan_output(
     fleet: Fleet, format: PlanFormat, report: Replay | None, style: Style, *, is_all: bool
 ) -> str:
     """Return the plans, and for a single instance the report of its replayed digests."""
-    from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
-    from proxyctl.render.plan import PLAN, plans_json, plans_text
-    from proxyctl.render.replay import REPLAYED, TITLE, replay_text
-    from proxyctl.render.script import plan_sql
-
-    match format:
+    match format:  # each imports what it needs: a replay takes a while to import
         case "text":
-            below = f"\n{replay_text(report, style, title=TITLE)}" if report else ""
+            from proxyctl.render.plan import plans_text
+
+            below = f"\n{_replay_text(report, style)}" if report else ""
             return plans_text(fleet, style, is_all=is_all) + below
         case "json":
-            replay = {"replay": REPLAYED.encode(report)} if report else {}
+            from proxyctl.render.plan import PLAN, plans_json
+
+            replay = {"replay": _replay_json(report)} if report else {}
             return plans_json(
                 fleet, is_all=is_all, instance=lambda plan: PLAN.encode(plan, **replay)
             )
         case "markdown":
+            from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
+
             below = f"\n{replay_markdown(report)}" if report else ""
             limit = LONGEST - len(below)
             return plans_markdown(fleet, is_all=is_all, limit=limit) + below
         case "sql":
+            from proxyctl.render.script import plan_sql
+
             return plan_sql(fleet.only().plan)
+
+
+def _replay_text(report: Replay, style: Style) -> str:
+    from proxyctl.render.replay import TITLE, replay_text
+
+    return replay_text(report, style, title=TITLE)
+
+
+def _replay_json(report: Replay) -> dict[str, object]:
+    from proxyctl.render.replay import REPLAYED
+
+    return REPLAYED.encode(report)

@@ -112,7 +112,7 @@ _MAX_COMPILED = 48_000
 _CLASS_CHARACTERS = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 """Characters that a class may hold: one byte each, without an escape."""
 
-_SPECIAL = re.compile(r"([^0-9A-Za-z_\x80-\U0010FFFF ])")
+_SPECIAL = re.compile(r"([\x00-\x1f!-/:-@\[-^`{-\x7f])")
 
 
 def escape(text: str) -> str:

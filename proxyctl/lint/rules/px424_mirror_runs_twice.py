@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
-from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
 from proxyctl.routing.reach import session_for
@@ -120,6 +119,8 @@ def _why(subject: LintSubject, rule: Rule, route: Route) -> str:
 
 def _queries(subject: LintSubject, rule: Rule) -> Iterator[str]:
     """Yield queries that the rule may match."""
+    from proxyctl.lint.pattern_queries import queries_of  # importing it takes a while
+
     for probe in (INSERT, UPDATE, DELETE, READ):
         yield probe.query
     row = next(row for row in subject.rule_rows if row.rule is rule)
