@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Deviations, Layout, Role, Version, parse_version
+from proxyctl.catalog.plugins import LEDGER_TABLES, has_plugins
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
 from proxyctl.catalog.variable_rules import side_effects
 from proxyctl.catalog.variables import RESTART_ONLY
@@ -103,7 +104,7 @@ class Layers:
 
         RUNTIME begins at version 1.
         """
-        tables.create_all(self.database, self.layouts)
+        tables.create_all(self.database, self.layouts, self.version)
         on_disk = self.database.fetch(
             "SELECT variable_name, variable_value FROM disk.global_variables"
         )
@@ -112,7 +113,7 @@ class Layers:
         )
         self.database.insert("main.global_variables", on_disk)
         self._add_missing_variables()
-        for table in self.layouts:
+        for table in (*self.layouts, *(LEDGER_TABLES if has_plugins(self.version) else ())):
             self.database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
         for module in self.modules:
             self._load(module)

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, parse_version
+from proxyctl.catalog.plugins import simulated_version
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import AdminEngine, Start
@@ -46,7 +47,7 @@ class Sandbox:
         clock: Callable[[], float] = time.time,
     ) -> None:
         # A version beyond the catalogue is simulated only as far as its deviations say.
-        parsed = (known_version if deviations is NO_DEVIATIONS else parse_version)(version)
+        parsed = (simulated_version if deviations is NO_DEVIATIONS else parse_version)(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
         readers = {"stats": "stats"} if stats_users is None else stats_users
         overrides = {

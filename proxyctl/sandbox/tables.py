@@ -18,6 +18,7 @@ from proxyctl.catalog import (
     Version,
     parse_version,
 )
+from proxyctl.catalog.plugins import LEDGER_TABLES, has_plugins
 from proxyctl.catalog.tables import create_table
 from proxyctl.sandbox.database import Database
 
@@ -130,7 +131,7 @@ def modules(version: Version, layouts: Mapping[str, Layout]) -> dict[str, tuple[
     return by_name
 
 
-def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
+def create_all(database: Database, layouts: Mapping[str, Layout], version: Version) -> None:
     """Create the tables that an administrator sees."""
     for name, layout in layouts.items():
         for schema, twin, form in (
@@ -140,6 +141,9 @@ def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
         ):
             database.create(schema, twin, create_table(form, f"{schema}.{twin}"))
     disk = {"global_variables": _VARIABLES}
+    for name, columns in LEDGER_TABLES.items() if has_plugins(version) else ():
+        for schema in ("main", "disk"):
+            database.create(schema, name, f"CREATE TABLE {schema}.{name} ({columns})")
     schemas = {"main": _OTHER_MAIN_TABLES, "disk": disk, "stats": STATISTICS, **_LOGS}
     for schema, definitions in schemas.items():
         for name, columns in definitions.items():

@@ -144,10 +144,27 @@ def test_the_name_of_a_file_is_nothing_but_a_name(
     assert (tmp_path / name).is_file()
 
 
-@pytest.mark.parametrize("version", ["", "2.7", "abc", "2.7.1; drop", "2.7.1234", "9.9.9"])
+@pytest.mark.parametrize(
+    "version", ["", "2.7", "abc", "2.7.1; drop", "2.7.1234", "9.9.9", "3.1.12", "4.0.13"]
+)
 def test_a_text_that_is_no_known_version(version: str) -> None:
     with pytest.raises(ValueError, match=r"not a ProxySQL version|does not know"):
         Sandbox(version)
+
+
+def test_a_4_0_has_the_ledger_of_plugins(opened: Opened) -> None:
+    sandbox = opened("4.0.12")
+    for schema in ("main", "disk"):
+        sandbox.run(
+            f"INSERT INTO {schema}.proxysql_plugin_owned_objects"
+            f" VALUES ('{schema}', 'mysql_user', 'app', 1)"
+        )
+    sandbox.restart()
+    assert sandbox.query("SELECT owner FROM proxysql_plugin_owned_objects") == [("disk",)]
+    assert sandbox.query("SELECT version()") == [("4.0.12-sandbox",)]
+    older = opened("3.0.12")
+    with pytest.raises(AdminError, match="no such table"):
+        older.query("SELECT * FROM proxysql_plugin_owned_objects")
 
 
 def test_an_unknown_variable_at_start_is_an_error() -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Version
+from proxyctl.catalog.plugins import simulated_version
 from proxyctl.cli.login import password_from
-from proxyctl.cli.option import flag, value
-from proxyctl.cli.options import VERSION
+from proxyctl.cli.option import flag, parsed, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from proxyctl.sandbox import Sandbox
 
 _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
+
+
+_VERSION = parsed("--proxysql-version", simulated_version)
 
 
 def _is_loopback(host: str) -> bool:
@@ -43,7 +46,7 @@ def sandbox(
         "X.Y.Z",
         "The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
         default="2.7.1",
-        parser=VERSION,
+        parser=_VERSION,
     ),
     disk: str | None = value("FILE", "Keep the DISK layer in this file."),
     sample: bool = flag(
