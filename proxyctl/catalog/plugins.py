@@ -7,7 +7,24 @@ include/ProxySQL_PluginConfig.h, lib/ProxySQL_PluginConfig.cpp and plugins/mysql
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+from proxyctl.catalog.model import Layout, Role, Table
 from proxyctl.catalog.releases import NEWEST_KNOWN, Version, known_version, parse_version
+
+
+class PluginObject(StrEnum):
+    """What a plugin owns, as the ledger names it."""
+
+    HOSTGROUP = "hostgroup"
+    """A hostgroup, with its servers, its family and its attributes."""
+    USER = "mysql_user"
+    """A user, by name."""
+    RULE = "mysql_query_rule"
+    """A rule, by rule_id."""
+    INTERFACE = "mysql_interface"
+    """An entry of mysql-interfaces."""
+
 
 LEDGER = "proxysql_plugin_owned_objects"
 """The table of the ledger. It is in main and on DISK, and has no runtime table."""
@@ -40,3 +57,22 @@ def simulated_version(text: str) -> Version:
     if has_plugins(version) and version.stable <= NEWEST_KNOWN and text == str(version):
         return version
     return known_version(text)
+
+
+def object_type(table: Table) -> PluginObject | None:
+    """Return through what plugins own rows of a table; None if they own none there."""
+    if table.admin_module == "MYSQL SERVERS":
+        is_of_hostgroup = any(c.name == table.key[0] and c.hostgroup for c in table.columns)
+        return PluginObject.HOSTGROUP if is_of_hostgroup else None
+    if not table.name.startswith("mysql_"):
+        return None
+    by_role = {Role.USERS: PluginObject.USER, Role.RULES: PluginObject.RULE}
+    return None if table.role is None else by_role.get(table.role)
+
+
+def object_columns(layout: Layout) -> tuple[str, ...]:
+    """Return the columns with which a row names what plugins own: all hostgroups of a family."""
+    kind = object_type(layout.table)
+    if kind is PluginObject.HOSTGROUP:
+        return tuple(column.name for column in layout.columns if column.hostgroup)
+    return layout.table.key[:1] if kind else ()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout, Role
 from proxyctl.config.files import mistakes_in
+from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
-from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
+from proxyctl.instance.plugins import read_ledger
+from proxyctl.instance.read import read_deviations, read_layouts, read_tables
 from proxyctl.interchange.content import FileContent, add_variables, with_secrets
 from proxyctl.interchange.fold import from_runtime, passed_over
 from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.proxysql.compare import Difference, differences_from_memory, fold_users
 from proxyctl.proxysql.compare_servers import compare_servers
 from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.plugin_ledger import PluginLedger
 from proxyctl.proxysql.servers import drained_nodes, stays_shunned, without_off
 from proxyctl.proxysql.topology import Topology
 from proxyctl.rows.row import Layer, Rows, named_rows, sorted_keys
@@ -32,14 +36,23 @@ def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) 
     deviations = read_deviations(client, layouts)
     content = FileContent(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
+    ledger = read_ledger(client)
     placing = {
         name: {layer: rows.values() for layer, rows in table.rows.items()}
         for name, table in tables.items()
     }
     topology = Topology.placed(layouts, placing, facts.monitor)
+    left_out: Counter[str] = Counter()
     for name in TABLES:
         if name in layouts:
-            _add_table(content, tables[name], topology, layer=layer, secrets=secrets)
+            layers, of_plugins = _without_plugins(layouts[name], tables[name].rows, ledger, layer)
+            left_out.update(of_plugins)
+            _add_table(content, layouts[name], layers, topology, layer=layer, secrets=secrets)
+    notes = [
+        f"left out: {counted(rows, 'row')} of plugin {plugin}, which writes them itself"
+        for plugin, rows in sorted(left_out.items())
+    ]
+    content.warnings += notes
     content.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
         for name in _unknown_tables(client)
@@ -48,21 +61,36 @@ def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) 
         content,
         form,
         secrets,
-        header=[f"{layer.upper()} of {client.address}, ProxySQL {client.version_text}"],
+        header=[f"{layer.upper()} of {client.address}, ProxySQL {client.version_text}", *notes],
         check=lambda text: mistakes_in(text, client.version, deviations),
     )
 
 
+def _without_plugins(
+    layout: Layout, layers: Mapping[Layer, Rows], ledger: PluginLedger, shown: Layer
+) -> tuple[Mapping[Layer, Rows], Counter[str]]:
+    """Return the layers without the rows of plugins, and how many the layer `shown` has of each."""
+    owner = ledger.owner_by_key(layout)
+    if owner is None:
+        return layers, Counter()
+    kept = {
+        layer: {key: row for key, row in rows.items() if owner(key) is None}
+        for layer, rows in layers.items()
+    }
+    owners = map(owner, fold_users(layout, layers[shown]))
+    return kept, Counter(plugin for plugin in owners if plugin is not None)
+
+
 def _add_table(
     content: FileContent,
-    table: TableLayers,
+    layout: Layout,
+    layers: Mapping[Layer, Rows],
     topology: Topology,
     *,
     layer: Layer,
     secrets: str,
 ) -> None:
     """Add the rows of a layer, and a warning for each layer that differs. Changes: content."""
-    layout, layers = table.layout, table.rows
     if layer is Layer.RUNTIME:
         rows = from_runtime(layout, layers, topology)
     else:

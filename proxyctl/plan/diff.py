@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,6 +85,13 @@ class TableDiff:
         if changes is self.changes[Layer.MEMORY] and self.running is self.memory:
             return self.target
         return staged(self.layout, self.running, self.running, changes)
+
+    @property
+    def of_plugins(self) -> Counter[str]:
+        """The number of MEMORY rows that a plugin owns, by plugin."""
+        if self.desired is None or self.desired.plugin_of is None:
+            return Counter()
+        return _of_plugins(self.desired, fold_users(self.layout, self.memory))
 
     def identity(self, key: Key) -> Key:
         """Return what the keys of the same row have in common, in every layer."""
@@ -281,9 +289,17 @@ def _stored_by_family(
 
 
 def _unowned(desired: DesiredTable | None, rows: Rows) -> int:
+    """Return the number of rows outside the scope of the files that no plugin owns."""
     if desired is None or desired.scope is None:
         return 0
-    return sum(1 for key in rows if not desired.owns(key))
+    outside = sum(1 for key in rows if not desired.owns(key))
+    return outside - sum(_of_plugins(desired, rows).values())
+
+
+def _of_plugins(desired: DesiredTable, rows: Rows) -> Counter[str]:
+    """Return the number of rows of each plugin."""
+    owners = map(desired.plugin_of, rows) if desired.plugin_of else ()
+    return Counter(owner for owner in owners if owner is not None)
 
 
 def _file_differences(

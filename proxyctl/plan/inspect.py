@@ -13,6 +13,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
+from proxyctl.instance.plugins import read_ledger
 from proxyctl.instance.read import (
     TableLayers,
     TableReader,
@@ -53,6 +54,7 @@ def read_info(client: AdminClient, taken_over: Mapping[str, bool] | None = None)
         read_facts(client),
         staged=read_staged(client) if taken_over is None else {},
         taken_over=taken_over or {},
+        ledger=read_ledger(client),
     )
 
 

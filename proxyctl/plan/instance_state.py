@@ -10,6 +10,7 @@ from proxyctl.instance.cluster import Membership
 from proxyctl.instance.connect import Login
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
+from proxyctl.proxysql.plugin_ledger import NO_PLUGINS, PluginLedger
 from proxyctl.rows.row import Key, Layer, Rows
 
 
@@ -36,6 +37,8 @@ class InstanceInfo:
     before."""
     taken_over: Mapping[str, bool]
     """The same, after its lock was taken over and MEMORY was loaded from DISK."""
+    ledger: PluginLedger = NO_PLUGINS
+    """The rows that plugins of the instance own."""
 
     @property
     def version(self) -> Version:

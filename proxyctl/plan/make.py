@@ -36,6 +36,7 @@ from proxyctl.plan.plan import (
     ShardMove,
     plan_module,
 )
+from proxyctl.plan.plugin_rows import left_to_plugins
 from proxyctl.plan.steps import with_images
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.proxysql.topology import Topologies
@@ -94,6 +95,7 @@ def make(
     files do not fit this instance.
     """
     info, limits = current.info, desired.guards
+    desired = left_to_plugins(desired, info.ledger)
     drafted = _draft(desired, current)
     diffs, modules, topologies = drafted
     unfit = [*misfits.in_diffs(diffs, info.version_text)]
@@ -119,7 +121,7 @@ def make(
             *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
         ],
         discarded=[*_discarded(pending)] if options.discard_pending else [],
-        left_alone=[text for diff in diffs.values() for text in notes.left_alone(diff)],
+        left_alone=[*notes.left_alone(diffs.values())],
         out_of_service=[text for diff in diffs.values() for text in notes.out_of_service(diff)],
         warnings=[
             *desired.warnings,
@@ -268,6 +270,7 @@ def routing_change(desired: Desired, current: InstanceState) -> tuple[BeforeAfte
     `current`: inspected with `routing`. Accepts rules that cannot match if ProxySQL accepts them.
     Raises: ConfigError.
     """
+    desired = left_to_plugins(desired, current.info.ledger)
     drafted = _draft(desired, current, takes_dead_rules=True)
     judged = before_after(drafted.modules, current, desired)
     return judged, shard_moves.shard_moves(judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -31,7 +32,17 @@ _IN_LAYER = {
 }
 
 
-def left_alone(diff: TableDiff) -> Iterator[str]:
+def left_alone(diffs: Iterable[TableDiff]) -> Iterator[str]:
+    """Yield what a plan leaves alone: what the files do not mention, and the rows of plugins."""
+    of_plugins: Counter[str] = Counter()
+    for diff in diffs:
+        yield from _left_alone_in(diff)
+        of_plugins.update(diff.of_plugins)
+    for plugin, rows in sorted(of_plugins.items()):
+        yield f"{counted(rows, 'row')} of plugin {plugin}"
+
+
+def _left_alone_in(diff: TableDiff) -> Iterator[str]:
     """Yield what a plan leaves alone in a table, because the files do not mention it."""
     table = diff.layout.name
     scope = diff.desired.scope if diff.desired and not diff.layout.table.prefix else None

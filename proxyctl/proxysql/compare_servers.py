@@ -186,9 +186,8 @@ def _foreign_node(
 ) -> None:
     """Judge a node of a family that is in no file. Changes: verdict."""
     family, node = member
-    if family.discovers:
+    owned = [(key, row) for key, row in rows if comparison.is_owned(key)]
+    if not family.discovers:
+        verdict.differences.extend(Difference(key, row, None) for key, row in owned)
+    elif owned:
         verdict.discovered.append(node)
-        return
-    verdict.differences.extend(
-        Difference(key, row, None) for key, row in rows if comparison.is_owned(key)
-    )

@@ -92,10 +92,16 @@ class DesiredTable:
     """The special sections that generate rows of the table, as `Where.origin` names them."""
     references: frozenset[str] = frozenset()
     """The columns (or variables) whose texts are secrets in every layer, also in deleted rows."""
+    plugin_of: Callable[[Key], str | None] | None = None
+    """Returns the plugin of the instance that owns a row; None: no plugin owns rows here."""
 
     def owns(self, key: Key) -> bool:
         """Return whether the files own the row with this key: they have it, or it is deleted."""
-        return key in self.rows or self.scope is None or self.scope.owns(key)
+        if key in self.rows:
+            return True
+        if self.plugin_of is not None and self.plugin_of(key) is not None:
+            return False
+        return self.scope is None or self.scope.owns(key)
 
 
 class GuardAction(StrEnum):

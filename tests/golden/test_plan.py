@@ -2,8 +2,8 @@
 
 A case has `proxyctl.yaml` and `current.sql`: the statements that the instance ran before. A line
 `-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it. A
-case may have `options` for plan and apply, and `flags` for the apply alone. The test records
-`plan.*` and `drift.txt`.
+case may have `options` for plan and apply, `flags` for the apply alone, and the `version` of
+ProxySQL. The test records `plan.*` and `drift.txt`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ COMMANDS = {
     },
     "drift.txt": ["drift"],
 }
-INPUTS = {"proxyctl.yaml", "current.sql", "options", "flags"}
+INPUTS = {"proxyctl.yaml", "current.sql", "options", "flags", "version"}
 
 _FILTERS = (
     (re.compile(r"127\.0\.0\.1:\d{4,5}"), "HOST:PORT"),
-    (re.compile(r"2\.7\.1-sandbox"), "VERSION"),
+    (re.compile(r"(2\.7\.1|4\.0\.12)-sandbox"), "VERSION"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "TIME"),
     (re.compile(r'("fingerprint": )"[0-9a-f]{64}"'), r'\1"FINGERPRINT"'),
 )
@@ -65,6 +65,14 @@ def prepare(sandbox: Sandbox, text: str) -> None:
             place(sandbox, hostgroup, writers=[node])
         else:
             sandbox.shun(hostgroup, *node)
+
+
+@pytest.fixture
+def sandbox(folder: Path) -> Iterator[Sandbox]:
+    """A sandbox of the case's version, with its monitor off."""
+    off = {"mysql-monitor_enabled": "false"}
+    with Sandbox(*words(folder, "version"), variables=off) as served:
+        yield served
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)

@@ -78,7 +78,7 @@ def test_nodes_that_a_monitor_found_are_named():
     found = diff(desired(SERVERS), {})
     gone = frozenset({(20, "n3", 3306), (10, "n3", 3306)})
     found = replace(found, discovered=(("n2", 3306),), draining=gone)
-    assert [*notes.left_alone(found)] == [
+    assert [*notes.left_alone([found])] == [
         "n2:3306 discovered by the monitor",
         "server n3:3306 in hostgroup 10, server n3:3306 in hostgroup 20 OFFLINE_HARD, draining",
     ]
@@ -109,7 +109,7 @@ def test_a_node_that_a_load_would_remove_is_named_once():
     around = placed(GALERA)
     wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
     found = diff(wanted, memory, runtime=standing, topologies=around)
-    assert [*notes.left_alone(found)] == [
+    assert [*notes.left_alone([found])] == [
         "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
     module = module_plan(found)

@@ -1,0 +1,12 @@
+INSERT INTO mysql_servers (hostgroup_id, hostname, comment) VALUES (10, 'db1', ''), (20, 'db2', ''), (8000, 'gr1', 'mysql_router:c1'), (8002, 'gr2', 'mysql_router:c1'), (8002, 'gr3', 'mysql_router:c1');
+INSERT INTO mysql_group_replication_hostgroups (writer_hostgroup, backup_writer_hostgroup, reader_hostgroup, offline_hostgroup, active, comment) VALUES (8000, 8001, 8002, 8003, 1, 'mysql_router:c1');
+INSERT INTO mysql_users (username, password, default_hostgroup, comment) VALUES ('app', 's3cret-of-app', 10, ''), ('router_rw', 's3cret-of-other', 8000, 'mysql_router:c1'), ('router_ro', 's3cret-of-other', 8002, 'mysql_router:c1');
+INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup, apply) VALUES (10, 1, '^SELECT.*FOR UPDATE', 10, 1), (20, 1, '^SELECT', 20, 1);
+INSERT INTO mysql_query_rules (rule_id, active, proxy_port, destination_hostgroup, apply, attributes, comment) VALUES (900000, 1, 6446, 8000, 1, '{"switch_to_fast_forward":true}', 'mysql_router:c1'), (900001, 1, 6447, 8002, 1, '{"switch_to_fast_forward":true}', 'mysql_router:c1');
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
+LOAD MYSQL USERS TO RUNTIME;
+SAVE MYSQL USERS TO DISK;
+LOAD MYSQL QUERY RULES TO RUNTIME;
+SAVE MYSQL QUERY RULES TO DISK;
+INSERT INTO proxysql_plugin_owned_objects VALUES ('mysql_router', 'hostgroup', '8000', 1), ('mysql_router', 'hostgroup', '8001', 1), ('mysql_router', 'hostgroup', '8002', 1), ('mysql_router', 'hostgroup', '8003', 1), ('mysql_router', 'mysql_user', 'router_rw', 1), ('mysql_router', 'mysql_user', 'router_ro', 1), ('mysql_router', 'mysql_query_rule', '900000', 1), ('mysql_router', 'mysql_query_rule', '900001', 1);
