@@ -42,6 +42,9 @@ LEDGER_TABLES = {
 }
 """The columns of the tables in which plugins keep what they own."""
 
+RESERVED = {PluginObject.RULE: range(900_000, 901_000), PluginObject.HOSTGROUP: range(8_000, 9_000)}
+"""The numbers that plugins take: mysql_router, the only known one, takes the first free ones."""
+
 
 def has_plugins(version: Version) -> bool:
     """Return whether a release may have plugins that own rows: 4.0."""

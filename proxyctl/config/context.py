@@ -55,6 +55,8 @@ class Compilation:
     """The first place of a name, by section and name."""
     deviations: Deviations = NO_DEVIATIONS
     """See `ConfigFiles.project`."""
+    named: Version | None = None
+    """The ProxySQL that the files name, if they are compiled for the nearest known release."""
     layouts: dict[str, Layout] = field(init=False)
     """The tables that the version has, by name."""
 

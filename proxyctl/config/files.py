@@ -181,6 +181,7 @@ class ConfigFiles:
                     deviations=deviations,
                 )
                 if version is None and chosen != named:
+                    context.named = named
                     context.warnings.append(
                         f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
                         f" {chosen}"

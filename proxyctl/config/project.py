@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import check_tables
 from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
+from proxyctl.config.reserved import check_reserved
 from proxyctl.config.row_files import compile_row_file
 from proxyctl.config.rows import SourceRows, checked_rows, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
@@ -126,6 +127,7 @@ def compile_project(sections: Sections, context: Compilation) -> Project:
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
     tables, reserved = _tables(sections, attributes, context)
     keep_alive(tables, context, is_wanted=keeps_alive)
+    check_reserved(tables, context)
     if not tables:
         context.warnings.append(_NOTHING)
     desired = Desired(

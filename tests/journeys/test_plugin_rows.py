@@ -196,6 +196,30 @@ def test_an_object_that_nobody_can_read_stops_the_plan(
     ended(plan(), 1, message, "fix: use a newer proxyctl")
 
 
+RESERVED = {
+    "mysql_query_rules: [{rule_id: 900123, apply: 1}]": "900123 is in the range 900000-900999",
+    "mysql_servers: [{hostgroup_id: 8999, hostname: db1}]": "8999 is in the range 8000-8999",
+    "hostgroups: {mine: {id: 8000, multiplex: false}}": "8000 is in the range 8000-8999",
+    "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 8500}]": (
+        "8500 is in the range 8000-8999"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", RESERVED)
+def test_numbers_that_plugins_take_are_refused(
+    project: Project, instance: Instance, text: str
+) -> None:
+    message = f"{RESERVED[text]}, which plugins of ProxySQL 4.0.12 use"
+    project.write(text + "\n")
+    ended(plan(), 1, message, "fix: choose another number")
+    assert proxyctl("validate").code == 0
+    project.write(f"proxysql_version: 4.0.12\n{text}\n")
+    for command in ("validate", "lint"):
+        ended(proxyctl(command), 1, message)
+    assert proxyctl("validate", "--proxysql-version", "3.0.12").code == 0
+
+
 def test_a_rule_may_send_queries_to_a_hostgroup_of_the_plugin(
     project: Project, instance: Instance
 ) -> None:
