@@ -145,10 +145,12 @@ class Selection:
         """
         if self.login is None:
             return self._project(version).configuration
+        from proxyctl.instance.plugins import read_ledger
         from proxyctl.instance.read import read_configuration
 
         with self.connect() as client:
             found = read_configuration(client, layer, tables)
+            found = replace(found, plugins=read_ledger(client).plugins)
         return self._described(found)
 
     def _project(self, version: Version | None) -> Project:

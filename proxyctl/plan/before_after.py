@@ -53,8 +53,9 @@ def before_after(
                 tables[side][name] = ConfigTable(layout, rows, is_whole=running is not None)
     names, version = desired.hostgroup_names, current.info.version
     place, lacks = _places(desired, plans), desired.source.lacks if desired.source is FILES else ""
+    plugins = current.info.ledger.plugins
     first, second = (
-        Configuration(version, held, values, names, place, lacks)
+        Configuration(version, held, values, names, place, lacks, plugins)
         for held, values in zip(tables, variables, strict=True)
     )
     is_same = first.variables == second.variables and all(

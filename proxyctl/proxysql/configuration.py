@@ -58,6 +58,8 @@ class Configuration:
     """Finds rows in the files."""
     lacks: str = ""
     """The words for a row without a place, such as `in no file`; '' if no files are known."""
+    plugins: tuple[str, ...] = ()
+    """The plugins of the instance that own rows."""
 
     def owner(self, table: str, key: Key) -> str:
         """Return ` (in no file)` for a row that the known files lack, else ''."""

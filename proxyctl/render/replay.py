@@ -13,6 +13,7 @@ from proxyctl.render.explain import SOURCES
 from proxyctl.render.fleet import FAILED, READ, alike_text, counts_line, failures
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, listed_names, shown
+from proxyctl.routing.explain import hook_text
 from proxyctl.routing.result import HostgroupOrigin
 from proxyctl.stats.events.event import EventTally
 from proxyctl.stats.model import Load, SeenDigest
@@ -138,6 +139,8 @@ def _notes(report: Replay) -> Iterator[str]:
     ):
         if rules:
             yield f"{column} (rule {', '.join(map(str, rules[:MOST_LINES]))}): {note}"
+    for plugin in report.plugins:
+        yield f"not replayed: {hook_text(plugin)}"
 
 
 def _entries(report: Replay, style: Style) -> Iterator[str]:
@@ -238,7 +241,7 @@ REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
 REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
     "total unchanged changed undecided kinds undecided_rules texts next_query_flagIN"
-    " replace_pattern events notes flows digests",
+    " replace_pattern plugins events notes flows digests",
     total=lambda report: _part(report, report.total),
     unchanged=lambda report: _part(report, report.unchanged),
     changed=lambda report: _part(report, report.changed),

@@ -93,7 +93,10 @@ class ExplainedQuery:
         """The behaviour behind the answer that was never tested on a running ProxySQL."""
         if self.explainer.router.variables.version <= releases.NEWEST_PROVEN:
             return ()
-        return doubts(self.explainer.router, self.request, self.explanation)
+        return (
+            *doubts(self.explainer.router, self.request, self.explanation),
+            *_of_plugins(self.explainer, self.explanation),
+        )
 
     @property
     def hostgroup(self) -> int | None:
@@ -318,6 +321,25 @@ def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str
         is_valid = rewritten(rule.replacement, b"", ((-1, -1),) * groups, groups)[1]
         if not is_valid:
             yield f"rule {rule.rule_id}: its replace_pattern changes nothing"
+
+
+_FAST_FORWARD = "switch_to_fast_forward"
+"""The attribute of rules that plugins write."""
+
+
+def _of_plugins(explainer: Explainer, explanation: Explanation) -> Iterator[str]:
+    if explainer.dialect is MYSQL:
+        for plugin in explainer.configuration.plugins:
+            yield hook_text(plugin)
+    for step in explanation.steps:
+        attributes = explainer.rules.get(step.rule_id, {}).get("attributes")
+        if step.reason is None and _FAST_FORWARD in str(attributes):
+            yield f"rule {step.rule_id}: {_FAST_FORWARD}, so rules may not see the next queries"
+
+
+def hook_text(plugin: str) -> str:
+    """Return why the route of a query is not certain where a plugin owns rows."""
+    return f"plugin {plugin}, whose routing hook may choose another hostgroup after the rules"
 
 
 # Queries to explain, one JSON object per line ----------------------------------------------------

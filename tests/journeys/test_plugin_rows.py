@@ -228,6 +228,27 @@ def test_a_rule_may_send_queries_to_a_hostgroup_of_the_plugin(
     assert plan().code == 0
 
 
+def test_explain_and_replay_say_that_the_plugin_may_route_otherwise(
+    project: Project, instance: Instance
+) -> None:
+    hook = f"plugin {PLUGIN}, whose routing hook may choose another hostgroup after the rules"
+    project.write(FILES)
+    applied()
+    target = ("--host", instance.host, "--port", str(instance.port))
+    query = ("explain", "SELECT 1", "--username", "app")
+    found = " ".join(proxyctl(*query, *target).out.split())
+    assert f"warning not verified on ProxySQL 4.0.12: {hook}" in found
+    assert hook in proxyctl(*query, *target, "--format", "json").json["doubts"]
+    handed = proxyctl("explain", "DO 1", "--proxy-port", "6446", *target, "--format", "json").json
+    assert handed["rule_id"] == 900000
+    attribute = "rule 900000: switch_to_fast_forward, so rules may not see the next queries"
+    assert handed["doubts"] == [hook, attribute]
+    assert hook not in proxyctl(*query).out
+    replayed = proxyctl("replay")
+    assert f"not replayed: {hook}" in replayed.out, replayed.text
+    assert proxyctl("replay", "--format", "json").json["plugins"] == [PLUGIN]
+
+
 def test_a_4_0_without_a_ledger_has_no_plugin(offline: Project) -> None:
     with Sandbox("4.0.12") as sandbox:
         served = Instance(sandbox.host, sandbox.port, sandbox=sandbox)

@@ -35,7 +35,7 @@ class RoutingChange:
         before = routing_likeness(self.sides.before)
         is_same = self.sides.before is self.sides.after
         after = before if is_same else routing_likeness(self.sides.after)
-        return _hash([before, after, [*self.moves], names])
+        return _hash([before, after, [*self.moves], names, self.sides.after.plugins])
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,9 @@ class Replay:
     """What the event log holds; None if digests were replayed. The queries of a digest with
     different verdicts are an entry for each verdict."""
 
+    plugins: Sequence[str] = ()
+    """The plugins of the instance that own rows: they may choose other hostgroups after rules."""
+
     @property
     def may_change(self) -> bool:
         """Whether any digest changes or may change."""
@@ -174,6 +177,7 @@ def _empty_report(table: DigestTable, sides: BeforeAfter, comparison: Comparison
         sides.after.hostgroup_names,
         comparison.flag_rules,
         comparison.rewriting_rules,
+        plugins=sides.after.plugins,
     )
 
 
