@@ -11,6 +11,7 @@ from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES, is_secret_variable
 from proxyctl.proxysql.compare import canonical_variable
 from proxyctl.proxysql.passwords import hashed_password
+from proxyctl.proxysql.plugin_ledger import NO_PLUGINS, PluginLedger
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Row, Secret, row_name
 from proxyctl.rows.sql import is_secret
 
@@ -45,6 +46,9 @@ class FileContent:
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
     """The places in an imported file of rows (table and key) and variables ("variables", (name,)).
     """
+
+    ledger: PluginLedger = NO_PLUGINS
+    """The rows that plugins of the instance own: a script does not delete them."""
 
     def leave_out(self, table: str, rows: Mapping[Key, str]) -> None:
         """Note rows that become comments; a row keeps its first reason. Changes: self."""

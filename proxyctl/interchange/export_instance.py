@@ -36,7 +36,7 @@ def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) 
     deviations = read_deviations(client, layouts)
     content = FileContent(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
-    ledger = read_ledger(client)
+    ledger = content.ledger = read_ledger(client)
     placing = {
         name: {layer: rows.values() for layer, rows in table.rows.items()}
         for name, table in tables.items()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import ProxyctlError
+from proxyctl.proxysql.plugin_ledger import NO_PLUGINS, PluginLedger
 from proxyctl.rows import sql
 from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term
 from proxyctl.rows.row import KEEP, DesiredRow
@@ -24,6 +25,7 @@ def write_script(
     variables: Mapping[str, str],
     *,
     owned: Mapping[str, DesiredTable] | None = None,
+    ledger: PluginLedger = NO_PLUGINS,
     header: Sequence[str] = (),
 ) -> str:
     """Return the script, which replaces the rows that the files own, and sets the variables.
@@ -32,10 +34,10 @@ def write_script(
     The INSERT of a user whose password is KEEP is a comment: anybody could log in as that user.
 
     Shape: `tables` by catalogue name; `owned` by name, with the part that the files own, by default
-    the whole table. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern
-    of `manage` that SQL cannot express.
+    the whole table. `ledger`: the rows of plugins, which stay. Raises: ValueError for text with a
+    NUL character; ProxyctlError for a pattern of `manage` that SQL cannot express.
     """
-    writer = _SqlWriter(tables, variables, owned or {})
+    writer = _SqlWriter(tables, variables, owned or {}, ledger)
     statements = list(writer.statements())
     comments = [" ".join(line.split()) for line in header]
     if writer.withheld:
@@ -54,6 +56,7 @@ class _SqlWriter:
     tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
     variables: Mapping[str, str]
     owned: Mapping[str, DesiredTable]
+    ledger: PluginLedger
     withheld: list[str] = field(default_factory=list)
     """Statements that need a password before anybody can run them, one per line."""
 
@@ -98,6 +101,8 @@ class _SqlWriter:
         owned, name, keys = self.owned.get(layout.name), layout.table.sql_name, layout.table.key
         kept = owned.keep_on_update if owned else frozenset()
         conditions = list(_conditions(layout, owned.scope if owned else None))
+        if of_plugins := self.ledger.keys(layout):
+            conditions.append(f"{keys[0]} NOT IN ({','.join(map(literal, of_plugins))})")
         is_whole = not kept and all(KEEP not in row for row in rows)
         if rows and not is_whole:
             # Rows of these keys are updated in place.

@@ -82,7 +82,9 @@ def written_file(
         text += manage_section(owned or {}, tables)
     elif form == "sql":
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
-        text = write_script(tables, content.variables, owned=owned, header=head)
+        text = write_script(
+            tables, content.variables, owned=owned, ledger=content.ledger, header=head
+        )
     else:
         head = [*header, *notes, *_owned_parts(owned or {})]
         text, lost = write_cnf(tables, content.variables, header=head)

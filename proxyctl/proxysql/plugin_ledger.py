@@ -46,6 +46,10 @@ class PluginLedger:
         owners = self._owners(layout)
         return (lambda key: owners.get(key[0])) if owners else None
 
+    def keys(self, layout: Layout) -> tuple[Value, ...]:
+        """Return what the first key column of a table has in rows of plugins."""
+        return tuple(self._owners(layout))
+
     def owner_of(self, layout: Layout, row: DesiredRow) -> str | None:
         """Return the plugin that owns the key of a row, or another hostgroup of its family."""
         owners = self._owners(layout)

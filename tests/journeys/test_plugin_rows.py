@@ -129,11 +129,24 @@ def test_an_export_leaves_them_out_and_plans_to_nothing(
             found = proxyctl("export", "--layer", layer, "--format", form)
             assert note in found.out
             assert f"warning: {note}" in found.err
-            assert "900000" not in found.out
-            assert "router_rw" not in found.out
+            assert f"{PLUGIN}:" not in found.out  # no comment of its rows
     project.write(proxyctl("export").out)
     found = plan()
     assert (found.code, "No changes" in found.out) == (0, True), found.text
+
+
+def test_an_exported_script_does_not_delete_them(project: Project, instance: Instance) -> None:
+    project.write(TABLES)
+    applied()
+    before = dump(instance)
+    instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
+    script = proxyctl("export", "--layer", "disk", "--format", "sql").out.splitlines()
+    statements = [line.removesuffix(";") for line in script if not line.startswith("--")]
+    assert "DELETE FROM mysql_users WHERE username NOT IN ('router_rw','router_ro')" in statements
+    instance.execute(*statements)
+    after = dump(instance)
+    assert _of_plugin(after) == _of_plugin(before)
+    assert after["MEMORY", "mysql_query_rules"] == before["MEMORY", "mysql_query_rules"]
 
 
 def test_a_rollback_leaves_them_as_they_are_now(project: Project, instance: Instance) -> None:
