@@ -58,7 +58,7 @@ class ApplyResult:
     snapshot: str | None = None
     """The file that holds what the instance held before; None if none was kept."""
     peers: list[PeerResult] = field(default_factory=list)
-    """The members of the cluster, if the change travels and the apply waited for them."""
+    """The members of the cluster, if they synchronise the change and the apply waited for them."""
 
     @property
     def not_following(self) -> list[PeerResult]:

@@ -91,7 +91,7 @@ def _rows_text(diffs: Mapping[str, TableDiff], rows: Mapping[str, list[Key]]) ->
 
 
 _SETTLES_S = 30
-"""A change travels in two to three seconds; after this time something holds it back."""
+"""Members synchronise in two to three seconds; after this time something holds them back."""
 
 
 def cluster(facts: Facts) -> Iterator[Diagnosis]:

@@ -1,7 +1,7 @@
 """Instances of a fleet that are members of the same ProxySQL Cluster. Pure.
 
-A rollout changes one member first, and the others take the change over. Changes that do not travel
-are then applied to each member.
+A rollout changes one member first, and the others take the change over. Changes that they do not
+synchronise are then applied to each member.
 """
 
 from __future__ import annotations

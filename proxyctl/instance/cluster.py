@@ -39,7 +39,7 @@ MODULES = {
 """The admin module of each checksum; other checksums belong to plugins."""
 
 
-def travels(name: str, version: Version) -> bool:
+def is_synchronised(name: str, version: Version) -> bool:
     """Return whether members of this version take over the module of this checksum."""
     return name in MODULES and (version.has(SYNCS_PGSQL) or not name.startswith("pgsql_"))
 
@@ -61,7 +61,7 @@ class Checksum(NamedTuple):
 
 
 def checksum_names(names: Collection[str]) -> dict[str, str]:
-    """Return the admin modules that travel between members, and the checksum name of each.
+    """Return the admin modules that members synchronise, and the checksum name of each.
 
     For servers the name is mysql_servers_v2 if the version has it: mysql_servers also changes with
     each monitor's placement. `names`: the checksums of an instance.
@@ -122,7 +122,7 @@ class Membership:
     """Every member, usually including the instance itself; empty for an instance without a
     cluster."""
     own: Mapping[str, Checksum] = field(default_factory=dict)
-    """The instance's checksums by name, for modules that travel."""
+    """The instance's checksums by name, for synchronised modules."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The cluster variables at RUNTIME."""
     now: float = 0.0
@@ -134,7 +134,7 @@ class Membership:
         return len(self.listed) > 1
 
     def name_of(self, module: str) -> str | None:
-        """Return the checksum name of an admin module; None if the module does not travel."""
+        """Return the checksum name of an admin module; None if it is not synchronised."""
         return checksum_names(self.own).get(module) if self.listed else None
 
     def newest_epoch(self, module: str) -> int:
@@ -251,7 +251,7 @@ def read_membership(client: AdminClient) -> Membership:
         {
             str(name): Checksum(number(v), number(e), str(text))
             for name, v, e, text in own
-            if travels(str(name), client.version)
+            if is_synchronised(str(name), client.version)
         },
         read_variables(client, "admin-cluster_%", "admin-checksum_%"),
         _read_clock(client),
@@ -305,9 +305,9 @@ def wait_for_members(
 ) -> list[PeerResult]:
     """Wait until every member shows the checksums of the loaded modules.
 
-    `modules`: the admin modules that were loaded; those that do not travel are skipped. `renew`
-    keeps the lock. Returns the result of each listed member; empty if no module travels. Raises:
-    InstanceError if this instance no longer answers.
+    `modules`: the admin modules that were loaded; those not synchronised are skipped. `renew`
+    keeps the lock. Returns the result of each listed member; empty if no module is synchronised.
+    Raises: InstanceError if this instance no longer answers.
     """
     end, announced = time.monotonic() + timeout_s, False
     while True:

@@ -22,7 +22,7 @@ from proxyctl.instance.read import (
     read_layer,
     read_layouts,
 )
-from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
+from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, shard_section_of
 from proxyctl.plan.instance_state import InstanceInfo, InstanceState
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.proxysql.compare import same_rows
@@ -140,7 +140,7 @@ def _may_move_shards(desired: Desired, tables: Mapping[str, TableLayers]) -> boo
         for name, table in running.items()
     )
     return may_change and any(
-        name == FAST_ROUTING or section_of(table.layout, row) is not None
+        name == FAST_ROUTING or shard_section_of(table.layout, row) is not None
         for name, table in running.items()
         for row in table.rows[Layer.RUNTIME].values()
     )

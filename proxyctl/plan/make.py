@@ -101,10 +101,10 @@ def make(
     unfit = [*misfits.in_diffs(diffs, info.version_text)]
     if unfit:
         raise ConfigError(unfit)
-    judged = cache(lambda: before_after(modules, current, desired))
-    dangers = [*judge.dangers(modules, diffs, current, desired, topologies, judged)]
-    linted = _Lint() if project is None else _lint(project, drafted, current, desired, judged)
-    moves = _shard_moves(modules, judged)
+    runtime = cache(lambda: before_after(modules, current, desired))
+    dangers = [*judge.dangers(modules, diffs, current, desired, topologies, runtime)]
+    linted = _Lint() if project is None else _lint(project, drafted, current, desired, runtime)
+    moves = _shard_moves(modules, runtime)
     pending = [*_pending(modules, current, options)]
     coming, names = topologies.coming, desired.hostgroup_names
     modules = [notes.with_remarks(module, coming, names) for module in modules]
@@ -164,7 +164,7 @@ def _lint(
     drafted: _Draft,
     current: InstanceState,
     desired: Desired,
-    judged: Callable[[], BeforeAfter],
+    runtime: Callable[[], BeforeAfter],
 ) -> _Lint:
     """Run lint and the policies on RUNTIME before and after, and the policies on the changes.
 
@@ -179,7 +179,7 @@ def _lint(
     from proxyctl.plan.guards import lint, policies  # importing every check takes a while
 
     is_large = _is_large(drafted.diffs, current)
-    result = lint.lint_change(judged(), project, is_large=is_large, only_policies=is_off)
+    result = lint.lint_change(runtime(), project, is_large=is_large, only_policies=is_off)
     if all(module.is_in_sync for module in drafted.modules):
         return _Lint(result.errors_in_files, skipped=result.skipped)
     changes = [change for module in drafted.modules for change in module.changes]
@@ -272,8 +272,8 @@ def routing_change(desired: Desired, current: InstanceState) -> tuple[BeforeAfte
     """
     desired = left_to_plugins(desired, current.info.ledger)
     drafted = _draft(desired, current, takes_dead_rules=True)
-    judged = before_after(drafted.modules, current, desired)
-    return judged, shard_moves.shard_moves(judged)
+    runtime = before_after(drafted.modules, current, desired)
+    return runtime, shard_moves.shard_moves(runtime)
 
 
 def _fitted(
@@ -372,8 +372,8 @@ def _discarded(pending: Iterable[tuple[ModulePlan, list[Pending]]]) -> Iterator[
 
 
 def _shard_moves(
-    modules: Iterable[ModulePlan], judged: Callable[[], BeforeAfter]
+    modules: Iterable[ModulePlan], runtime: Callable[[], BeforeAfter]
 ) -> list[ShardMove]:
     """Return the tables and schemas that change shard, if anything about routing changes."""
     changes = any(module.at_runtime(name) for module in modules for name in SERVING_TABLES)
-    return shard_moves.shard_moves(judged()) if changes else []
+    return shard_moves.shard_moves(runtime()) if changes else []

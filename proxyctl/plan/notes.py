@@ -216,7 +216,7 @@ def warnings(
     yield from of_the_release(modules, current.info.version)
     yield from shared_families(topology)
     for module in modules:
-        yield from (f"{module.name}: {text}" for text in saved_placement(module))
+        yield from (f"{module.name}: {text}" for text in monitor_placement(module))
         if module.servers is not None and module.load:
             yield from further_writers(module, module.servers, topology)
             yield from unshunned(module, module.servers, topology)
@@ -226,7 +226,7 @@ def warnings(
                 leaving_servers(module), used, _name_prefix(module.servers), staying=staying
             )
     if current.membership.has_peers:
-        yield from not_travelling(modules, current.membership)
+        yield from not_synchronised(modules, current.membership)
         yield from not_answering(modules, current)
 
 
@@ -344,7 +344,7 @@ def unshunned(module: ModulePlan, servers: ServerDiff, topology: Topology) -> It
         yield f"{where} {are} SHUNNED; the LOAD sets {them} ONLINE"
 
 
-def saved_placement(module: ModulePlan) -> Iterator[str]:
+def monitor_placement(module: ModulePlan) -> Iterator[str]:
     """Yield the layers of servers that differ only by where the monitor had placed their nodes."""
     if module.servers is not None and module.servers.as_placed:
         layers = " and ".join(layer.name for layer in module.servers.as_placed)
@@ -372,10 +372,10 @@ def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
 
 
 _ACTIVE_ONLY = ("mysql_query_rules", "mysql_users")
-"""The tables whose inactive rows do not travel."""
+"""The tables whose inactive rows members do not synchronise."""
 
 
-def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
+def not_synchronised(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
     """Yield the changes of these plans that the other members do not take over."""
     changed = [module for module in modules if module.does_something]
     staying = [module.name for module in changed if membership.name_of(module.name) is None]
@@ -401,7 +401,7 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
 
 
 def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iterator[str]:
-    """Yield the members that never answered this member, if the changes travel."""
+    """Yield the members that never answered this member, if the changes synchronise."""
     membership = current.membership
     if not any(module.load and membership.name_of(module.name) is not None for module in modules):
         return
@@ -414,8 +414,8 @@ def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iter
             )
 
 
-def travelling(plans: Iterable[Plan]) -> set[str]:
-    """Return the admin modules that these plans load and that travel to other members."""
+def synchronised_modules(plans: Iterable[Plan]) -> set[str]:
+    """Return the admin modules that these plans load and that other members synchronise."""
     return {
         module.name
         for plan in plans

@@ -13,7 +13,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.drift import Pattern, elsewhere, pattern_of
-from proxyctl.plan.notes import saved_placement
+from proxyctl.plan.notes import monitor_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import counts_line, failures
@@ -110,7 +110,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     yield module.name
-    for text in saved_placement(module):
+    for text in monitor_placement(module):
         yield from style.lines(printable(text), first="  ", then="  ")
     by_pattern: dict[Pattern, list[Change]] = {}
     for change in module.changes:

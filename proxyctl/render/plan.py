@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.notes import travelling
+from proxyctl.plan.notes import synchronised_modules
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
@@ -283,9 +283,11 @@ def _remark(style: Style, label: str, text: str) -> list[str]:
 
 def cluster_line(plan: Plan) -> str:
     """Return the members of the instance's ProxySQL Cluster, and whether a LOAD spreads to them."""
-    travel_text = "; what is loaded here spreads to the others" if travelling([plan]) else ""
+    spread_text = (
+        "; what is loaded here spreads to the others" if synchronised_modules([plan]) else ""
+    )
     members = counted(len(plan.members), "member")
-    return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{travel_text}"
+    return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{spread_text}"
 
 
 # -- JSON.

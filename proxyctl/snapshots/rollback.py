@@ -15,7 +15,7 @@ from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.interchange.fold import from_runtime
 from proxyctl.plan.files import planned
-from proxyctl.plan.guards.shard_moves import section_of
+from proxyctl.plan.guards.shard_moves import shard_section_of
 from proxyctl.plan.inspect import inspect, read_info
 from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.make import PlanOptions, select
@@ -208,7 +208,7 @@ def _desired(
 
 
 def _place(layout: Layout, row: Row, where: Where) -> Where:
-    section = section_of(layout, row)
+    section = shard_section_of(layout, row)
     return where if section is None else where._replace(origin=f"sharding {section}")
 
 

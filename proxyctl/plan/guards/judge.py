@@ -36,9 +36,9 @@ def dangers(
     current: InstanceState,
     desired: Desired,
     topologies: Topologies,
-    judged: Callable[[], BeforeAfter],
+    runtime: Callable[[], BeforeAfter],
 ) -> Iterator[Danger]:
-    """Yield the dangers that all guards find. `judged`: RUNTIME before and after the apply."""
+    """Yield the dangers that all guards find. `runtime`: RUNTIME before and after the apply."""
     changes = {
         name: found
         for module in modules
@@ -49,8 +49,8 @@ def dangers(
     yield from _worded(deletions(modules, desired.guards), desired)
     for table in SERVERS:
         if table in current.info.layouts and changes.keys() & {table, *destinations_of(table)}:
-            after = _topology(table, judged().after)
-            servers = _servers(table, modules, current, topologies, judged())
+            after = _topology(table, runtime().after)
+            servers = _servers(table, modules, current, topologies, runtime())
             used = hostgroups_in_use(table, diffs, current)
             needs = Needs(
                 writers=frozenset(family.writer for family in after.families),
@@ -59,7 +59,7 @@ def dangers(
                 names=desired.hostgroup_names,
                 noun="hostgroup" if table == "mysql_servers" else "pgsql hostgroup",
             )
-            before = _topology(table, judged().before)
+            before = _topology(table, runtime().before)
             renumbered = renumbered_families(servers, needs, before, after)
             yield from renumbered.values()
             known: frozenset[Value] = frozenset().union(*renumbered)
@@ -102,11 +102,11 @@ def _servers(
     modules: Sequence[ModulePlan],
     current: InstanceState,
     topologies: Topologies,
-    judged: BeforeAfter,
+    runtime: BeforeAfter,
 ) -> Servers:
     """Return the servers of a table, now and after the last LOAD of the plan."""
     info = current.info
-    now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
+    now, loaded = runtime.before.tables[table].rows, runtime.after.tables[table].rows
     topology = topologies.desired
     diff = next((module.servers for module in modules if table in module.diffs), None)
     if diff is not None:

@@ -220,7 +220,7 @@ def _tables_of(side: Configuration) -> Iterator[_Shard]:
     """Yield the tables that rules of sharding sections name."""
     rules = side.tables.get(RULES)
     for row in rules.rows.values() if rules else ():
-        sharding = section_of(rules.layout, row) if rules else None
+        sharding = shard_section_of(rules.layout, row) if rules else None
         if rules is None or sharding is None:
             continue
         cells = dict(zip(rules.layout.names, row, strict=True))
@@ -231,7 +231,7 @@ def _tables_of(side: Configuration) -> Iterator[_Shard]:
             yield _Shard(sharding, False, name, username, schemaname)
 
 
-def section_of(layout: Layout, row: Row) -> str | None:
+def shard_section_of(layout: Layout, row: Row) -> str | None:
     """Return the `sharding` section that the comment of a row names."""
     if layout.name not in (RULES, FAST_ROUTING):
         return None
@@ -285,7 +285,7 @@ def _sections(side: Configuration) -> dict[_Name, str]:
     return {
         (str(row[username]), str(row[schemaname])): section
         for row in table.rows.values()
-        if (section := section_of(table.layout, row)) is not None
+        if (section := shard_section_of(table.layout, row)) is not None
     }
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from proxyctl.instance.cluster import travels
+from proxyctl.instance.cluster import is_synchronised
 from tests.support.commands.cli import Outcome, Project, proxyctl
 from tests.support.servers.instances import ProxySQL, binary_version, needed_binary
 from tests.support.waiting import until
@@ -68,7 +68,7 @@ def checksums(one: ProxySQL) -> dict[str, tuple[int, int, str]]:
     return {
         str(name): (int(version or 0), int(epoch or 0), str(checksum))
         for name, version, epoch, checksum in rows
-        if travels(str(name), release)
+        if is_synchronised(str(name), release)
     }
 
 
