@@ -148,6 +148,12 @@ class KnownChange(NamedTuple):
     """What to do."""
     concerned: Callable[[UpgradeSubject], tuple[Reliance, ...] | None] = lambda _subject: ()
     """Returns the rows that rely on it; None: the configuration does not."""
+    undone: str = ""
+    """What a downgrade that takes it back changes; '': nothing that matters."""
+
+    def is_in(self, version: Version) -> bool:
+        """Return whether a release has it."""
+        return version.has(self.since) and not (self.until and version.has(self.until))
 
 
 def _amazon_servers(subject: UpgradeSubject) -> tuple[Reliance, ...] | None:
@@ -192,6 +198,9 @@ KNOWN_CHANGES = (
         " stats_mysql_global names whitelisted_sqli_fingerprint mysql_whitelisted_sqli_fingerprint,"
         " and stats_mysql_errors also counts 9001, 9002 and the errors of rules",
         "adapt dashboards, and alerts on the sum of stats_mysql_errors",
+        undone="statistics have the names of 2.x again (query_digest_memory,"
+        " whitelisted_sqli_fingerprint), and stats_mysql_errors no longer counts 9001, 9002 and the"
+        " errors of rules",
     ),
     KnownChange(
         "statistics-change",
@@ -200,6 +209,7 @@ KNOWN_CHANGES = (
         "Prometheus",
         "the metrics get a label protocol (mysql or pgsql)",
         "adapt dashboards and alerts",
+        undone="the metrics lose the label protocol",
     ),
     KnownChange(
         "known-defect",
@@ -236,6 +246,7 @@ KNOWN_CHANGES = (
         "the round count of a hash (`$A$010$`) is read as a hexadecimal number",
         "try a login of these users on a test instance; set the passwords again if it fails",
         _other_rounds,
+        "the round count of a hash (`$A$010$`) is read as a decimal number again",
     ),
     KnownChange(
         "blue-green-discovery",
@@ -270,10 +281,11 @@ source of 2026-09."""
 
 
 def known_changes(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
-    """Yield the single changes that the upgrade brings and that the configuration relies on."""
+    """Yield the single changes that the configuration relies on: brought or taken back."""
     for change in KNOWN_CHANGES:
-        is_new = subject.comes(change.since)
-        is_repaired = change.until is not None and subject.to.has(change.until)
-        concerned = change.concerned(subject) if is_new and not is_repaired else None
+        had, has = (change.is_in(version) for version in (subject.version, subject.to))
+        # A defect that is repaired is no work; what an old release did otherwise may be.
+        message = "" if had == has else change.message if has else change.undone
+        concerned = change.concerned(subject) if message else None
         if concerned is not None:
-            yield UpgradeFinding(change.code, change.subject, change.message, change.fix, concerned)
+            yield UpgradeFinding(change.code, change.subject, message, change.fix, concerned)

@@ -221,6 +221,18 @@ CASES = [
     UpgradeCase("security-fixes-missing", "2.7.1", "3.0.9", SERVERS, "eight advisories", ()),
     UpgradeCase("statistics-change", "2.7.1", "3.0.3", SERVERS, "also counts 9001", ()),
     UpgradeCase("known-defect", "2.7.1", "3.0.3", SERVERS, "answered twice", ()),
+    UpgradeCase("known-defect", "3.0.12", "3.0.3", SERVERS, "answered twice", ()),
+    UpgradeCase("known-defect", "3.0.8", "3.0.7", SERVERS, "rewriteBatchedStatements", ()),
+    UpgradeCase("statistics-change", "3.0.3", "2.7.1", SERVERS, "names of 2.x again", ()),
+    UpgradeCase("statistics-change", "3.0.6", "3.0.5", SERVERS, "lose the label protocol", ()),
+    UpgradeCase(
+        "password-rounds",
+        "3.0.8",
+        "3.0.3",
+        f"mysql_users: [{{username: app, password: '{HASHED}', default_hostgroup: 10}}]\n",
+        "decimal number again",
+        ("user app",),
+    ),
     UpgradeCase("not-proven", "3.0.3", "3.0.4", SERVERS, "run on releases up to 3.0.3", ()),
     UpgradeCase("new-in-release", "2.7.1", "3.0.3", SERVERS, "adds 6 variables", ()),
 ]
@@ -248,6 +260,13 @@ def test_files_that_rely_on_nothing(offline: Project) -> None:
     codes = [one["code"] for one in found.json["findings"]]
     assert codes == ["security-fixes-missing", "new-in-release", "not-proven"]
     assert (found.code, found.json["decisions"]) == (0, 0), found.out
+
+
+def test_what_a_release_repairs_is_no_finding(offline: Project) -> None:
+    for before, to in (("3.0.3", "3.0.6"), ("3.0.7", "3.0.8"), ("3.0.3", "2.7.1")):
+        offline.write(f"{HEAD}proxysql_version: {before}\n{SERVERS}")
+        found = proxyctl("upgrade-check", "--to", to, "--format", "json")
+        assert "known-defect" not in _by_code(found), found.out
 
 
 def test_a_mistake_of_the_files_under_the_release(offline: Project) -> None:

@@ -69,6 +69,7 @@ def test_up_and_back(offline: Project, tmp_path: Path) -> None:
         said = _check(server, older)
         _start(server, older)
         _downgraded_as_said(said, after, _held(server))
+        _has_statistics_of_2x(server, said)
         _start(server, newer)
         assert server.instance.query("SELECT hostname FROM runtime_pgsql_servers") == [("pg1",)]
         assert _variables(server, "runtime_")["mysql-protocol_compression_level"] == "5"
@@ -195,6 +196,14 @@ def _downgraded_as_said(said: Any, before: Held, after: Held) -> None:
     assert after["listeners"] == {
         one for one in before["listeners"] if not one.startswith("0.0.0.0:613")
     }
+
+
+def _has_statistics_of_2x(server: ProxySQL, said: Any) -> None:
+    (renamed,) = _of(said, "statistics-change")
+    metrics = {row[0] for row in server.instance.query("SELECT * FROM stats_memory_metrics")}
+    assert "mysql_query_digest_memory" not in metrics
+    assert "query_digest_memory" in metrics
+    assert "query_digest_memory" in renamed["message"]
 
 
 def _version(text: str) -> Any:
