@@ -74,7 +74,9 @@ def _summary(fleet: UpgradeOfFleet) -> str:
 
 def _page(head: str, report: UpgradeReport, style: Style) -> str:
     if report.is_there:
-        return f"{head}: it runs this release already\n"
+        is_instance = bool(report.address)
+        there = "it runs this release" if is_instance else f"they are for {report.to}"
+        return f"{head if is_instance else 'files'}: {there} already\n"
     if not report.findings:
         return f"{head}: nothing changes\n"
     lines = [style("bold", head)]

@@ -158,7 +158,7 @@ class UpgradeReport:
     findings: tuple[UpgradeFinding, ...]
     """The findings, in the order in which to act on them."""
     is_there: bool = field(default=False)
-    """Whether the instance runs the release already."""
+    """Whether the instance runs the release already, or the files are for it."""
 
     @property
     def decisions(self) -> int:

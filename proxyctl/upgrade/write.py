@@ -17,7 +17,7 @@ _SCALAR = re.compile(r"""(?P<quote>["']?)v?\d+\.\d+\.\d+[-+._\w]*(?P=quote)(?=\s
 
 
 def files_for(subject: UpgradeSubject, files: ConfigFiles) -> dict[Path, str]:
-    """Return the new texts of the files that name a version.
+    """Return the new texts of the files that name another version.
 
     Raises: RefusedError for files with mistakes under the release; UsageError if no file names a
     version; ProxyctlError for a place that cannot be changed safely.
@@ -32,12 +32,14 @@ def files_for(subject: UpgradeSubject, files: ConfigFiles) -> dict[Path, str]:
             "--write: no file names proxysql_version",
             fix=f"add the line `proxysql_version: {subject.to}` to one of them",
         )
-    return {Path(where.path): _with_version(where, subject.to) for where in files.version_places}
+    texts = {where: read_text(where.path) for where in files.version_places}
+    written = {where: _with_version(where, text, subject.to) for where, text in texts.items()}
+    return {Path(where.path): text for where, text in written.items() if text != texts[where]}
 
 
-def _with_version(where: Where, to: Version) -> str:
+def _with_version(where: Where, text: str, to: Version) -> str:
     """Return the text of a file with this version at its place. Raises: ProxyctlError."""
-    lines = read_text(where.path).splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     line = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
     found = _SCALAR.match(line, where.column - 1)
     if found is None or where.path.endswith(".j2"):

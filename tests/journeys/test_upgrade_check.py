@@ -326,7 +326,10 @@ def test_the_version_is_written(offline: Project, written: str) -> None:
     after = (offline.folder / "proxyctl.yaml").read_bytes().decode()
     changed = written.replace("2.7.1", "3.0.3", 1)
     assert after == text.replace(f"proxysql_version: {written}", f"proxysql_version: {changed}")
-    _shows(proxyctl("upgrade-check", "--to", "3.0.3"), 0, "it runs this release already")
+    _shows(proxyctl("upgrade-check", "--to", "3.0.3"), 0, "files: they are for 3.0.3 already")
+    unchanged = proxyctl("upgrade-check", "--to", "3.0.3", "--write")
+    _shows(unchanged, 0, "they are for 3.0.3 already")
+    assert not unchanged.err
 
 
 def test_the_version_is_not_written(offline: Project) -> None:
@@ -426,6 +429,7 @@ def test_refusals(offline: Project) -> None:
     )
     found = proxyctl("upgrade-check", *at, "--events", "stats_mysql_query_events")
     ended(found, 64, "files have no such table")
+    ended(proxyctl("upgrade-check", *at, "--no-digests"), 64, "files have no digests")
     offline.write(HEAD + "mysql_serverz: []\n")
     ended(proxyctl("upgrade-check", "--to", "3.0.3", "--proxysql-version", "2.7.1"), 1, "serverz")
 

@@ -60,6 +60,10 @@ def upgrade_check(
             )
         reports = _of_instances(selection, fleet, to, events, reads_digests=not no_digests)
     else:
+        if no_digests:
+            raise UsageError(
+                "--no-digests is for instances: files have no digests", fix="leave it out"
+            )
         if log.are_asked and log.table is not None:
             raise UsageError(
                 f"--events {log.table}: files have no such table",
