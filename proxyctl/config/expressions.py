@@ -7,13 +7,14 @@ filters, tests and methods that are listed here. The running time is not bounded
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.environment import TemplateExpression
 from jinja2.exceptions import TemplateRuntimeError
+from jinja2.filters import do_round
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -26,7 +27,14 @@ FILTERS = (
     *("lower", "map", "max", "min", "reject", "round", "select", "sort", "string", "sum", "trim"),
     *("unique", "upper"),
 )
-"""Jinja2's filters that an expression may use. None makes a text much longer than its input."""
+"""Jinja2's filters that an expression may use. None takes long, or makes a text much longer than
+its input: `join` and `round` have limits here."""
+
+MOST_JOINED = 10_000
+"""The longest text that `join` makes: joins of joins would fill the memory. Units: characters."""
+
+MOST_DIGITS = 15
+"""The most digits that `round` keeps or drops: it computes with such a power of 10."""
 
 TEXT_METHODS = ("endswith", "lower", "split", "startswith", "strip", "upper")
 """The methods of a text that an expression may call."""
@@ -55,6 +63,24 @@ def _search(value: object, pattern: object) -> bool:
     return _found(re.search, value, pattern)
 
 
+def _join(value: Iterable[object], separator: object = "") -> str:
+    """Return the items of a list as one text, as Jinja2's filter `join`."""
+    items, between = [*map(str, value)], str(separator)
+    if sum(map(len, items)) + len(between) * len(items) > MOST_JOINED:
+        raise TemplateRuntimeError(f"join makes at most {MOST_JOINED} characters")
+    return between.join(items)
+
+
+def _round(value: float, precision: int = 0, method: Any = "common") -> float:  # noqa: ANN401
+    """Return a rounded number, as Jinja2's filter `round`."""
+    if precision not in range(-MOST_DIGITS, MOST_DIGITS + 1):
+        raise TemplateRuntimeError(f"round takes {-MOST_DIGITS} to {MOST_DIGITS} digits")
+    return do_round(value, precision, method)
+
+
+_LIMITED = {"join": _join, "round": _round}
+
+
 class _ClosedEnvironment(ImmutableSandboxedEnvironment):
     """Jinja2's sandbox, where only rows and lists have items and only text has methods."""
 
@@ -63,7 +89,7 @@ class _ClosedEnvironment(ImmutableSandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, autoescape=False, optimized=False, cache_size=0)
         self.globals.clear()
-        self.filters = {name: self.filters[name] for name in FILTERS}
+        self.filters = {name: self.filters[name] for name in FILTERS} | _LIMITED
         self.tests |= {"match": _match, "search": _search}
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
