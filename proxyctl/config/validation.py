@@ -204,7 +204,10 @@ class _Section:
             if column and str(value).upper() in column.reserved:
                 message, fix = _RESERVED
             fix = fix or _fix(value, column, words)
-            fix = COMMAND_FIX if is_secret and fix == REFERENCE_FIX else fix
+            if fix == REFERENCE_FIX and is_secret:
+                fix = COMMAND_FIX
+            elif fix == REFERENCE_FIX and not column and errors[0]["loc"][-1] == last:
+                fix = "write text"  # the type is no union, so it takes no reference
             context.note(part, keys, message, fix)
 
 
