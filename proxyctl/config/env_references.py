@@ -74,6 +74,15 @@ REFERENCE_FIX = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
 COMMAND_FIX = "write text, {env: NAME}, {file: PATH}, {command: [PROGRAM, ...]} or {hex: DIGITS}"
 
 
+def reference_fix(value: object, *, is_secret: bool) -> str:
+    """Return the fix for a mapping that is no reference, or none that this value may be."""
+    if is_secret:
+        return COMMAND_FIX
+    has_command = isinstance(value, Mapping) and "command" in value
+    only = "a command gives only a password or a variable with a secret; " if has_command else ""
+    return f"{only}{REFERENCE_FIX}"
+
+
 def resolve(
     reference: Mapping[str, Any],
     folder: str,
@@ -94,6 +103,9 @@ def resolve(
     name = argument if isinstance(argument, str) else argument[0]
     if kind == "command":
         content = _without_line_break(_printed(argument, folder, fence, commands))
+        if b"\n" in content:
+            fix = "let the command print the secret and nothing else"
+            raise UnreadableError(f"{name} printed several lines", fix)
     elif kind == "hex":
         try:
             content = bytes.fromhex(argument)

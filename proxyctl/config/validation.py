@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import TABLES, Column, ColumnKind, Table, Version, parse_version
 from proxyctl.config.context import Compilation, FileSection, SectionPath
-from proxyctl.config.env_references import COMMAND_FIX, REFERENCE_FIX
+from proxyctl.config.env_references import REFERENCE_FIX, reference_fix
 from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.yaml import Unusable
 
@@ -204,10 +204,10 @@ class _Section:
             if column and str(value).upper() in column.reserved:
                 message, fix = _RESERVED
             fix = fix or _fix(value, column, words)
-            if fix == REFERENCE_FIX and is_secret:
-                fix = COMMAND_FIX
-            elif fix == REFERENCE_FIX and not column and errors[0]["loc"][-1] == last:
-                fix = "write text"  # the type is no union, so it takes no reference
+            if fix == REFERENCE_FIX:
+                # A type that is no union takes no reference.
+                is_plain = not column and errors[0]["loc"][-1] == last
+                fix = "write text" if is_plain else reference_fix(value, is_secret=is_secret)
             context.note(part, keys, message, fix)
 
 

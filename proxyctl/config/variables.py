@@ -23,7 +23,7 @@ from proxyctl.catalog.variable_rules import (
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.config.context import Compilation, FileSection
-from proxyctl.config.env_references import COMMAND_FIX, REFERENCE_FIX, is_reference
+from proxyctl.config.env_references import is_reference, reference_fix
 from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.validation import since_when
 from proxyctl.config.yaml import Unusable
@@ -185,7 +185,7 @@ class _Value:
         if isinstance(value, dict):
             is_secret = is_secret_variable(self._name)
             if not is_reference(value) or ("command" in value and not is_secret):
-                raise self._unexpected("text", value, COMMAND_FIX if is_secret else REFERENCE_FIX)
+                raise self._unexpected("text", value, reference_fix(value, is_secret=is_secret))
             value = context.text(value, self._part.path, is_secret=is_secret)
         if not isinstance(value, str):
             fix = "quote it" if isinstance(value, int | float) else None
