@@ -119,6 +119,12 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
         ("import proxysql.cnf --users-from db1", "import needs FILE.cnf or --users-from HOST"),
         ("import proxysql.cnf --select app_*", "--select needs --users-from HOST"),
         ("import proxysql.cnf --update users.yaml", "--update needs --users-from HOST"),
+        ("import proxysql.cnf --update=", "--update needs --users-from HOST"),
+        (
+            "import proxysql.cnf --default-hostgroup 5",
+            "--default-hostgroup needs --users-from HOST",
+        ),
+        ("import --users-from db1 --backend-user b --update=", "--update '': expected a file"),
         ("import --users-from db1 --backend-user b --check", "--check needs --update FILE"),
         ("import --users-from db1 --update -", "--update -: expected a file"),
         (

@@ -60,8 +60,8 @@ class AccountOptions:
 
     def refuse_without_server(self) -> None:
         """Refuse options that only the accounts of a server have. Raises: UsageError."""
-        for name in ("select", "exclude", "update", "check"):
-            if getattr(self, name):
+        for name in ("select", "exclude", "default_hostgroup", "update", "check"):
+            if getattr(self, name) not in (None, False, 0):
                 raise UsageError(f"{spelled(name)} needs --users-from HOST")
 
     def server(self, trust: Trust) -> AccountServer:
@@ -105,7 +105,7 @@ def import_(
         write_rows(imported.file, secrets, out)
         say(*imported.remarks(out or "the output"))
         return ExitCode.DONE
-    if accounts.update:
+    if accounts.update is not None:
         return _update(accounts, servers, secrets, proxysql_version)
     if accounts.check:
         raise UsageError("--check needs --update FILE")
@@ -130,8 +130,9 @@ def _update(
     from proxyctl.render.files import updated_users_text
 
     path = Path(str(options.update))
-    if options.update == "-":
-        raise UsageError("--update -: expected a file", fix="leave out --update to write to stdout")
+    if options.update in ("", "-"):
+        message = f"--update {options.update or repr('')}: expected a file"
+        raise UsageError(message, fix="leave out --update to write to stdout")
     if secrets == "clear":
         raise UsageError(
             "--update cannot write passwords in clear text: the server has only their hashes",
