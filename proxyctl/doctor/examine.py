@@ -18,6 +18,7 @@ SUBJECTS = (
     servers.hostgroups,
     settings.encryption,
     settings.certificate,
+    settings.backend_certificates,
     layers.layers,
     layers.cluster,
     settings.server_version,

@@ -48,6 +48,9 @@ CODES = {
     "backend-without-tls": Code(
         _E, "A server has `use_ssl` 1 and offers no TLS: ProxySQL connects in clear text."
     ),
+    "backend-certificate-expires": Code(
+        _W, "The certificate of a server with `use_ssl` 1 has expired or expires within 30 days."
+    ),
     "certificate-expired": Code(
         _E, "ProxySQL's certificate has expired: clients that verify it cannot log in."
     ),

@@ -56,18 +56,43 @@ def certificate(facts: Facts) -> Iterator[Diagnosis]:
     shown = facts.certificate
     if shown is None:
         return
-    left_s = shown.not_after - facts.now
-    day = datetime.fromtimestamp(shown.not_after, UTC).date()
-    if left_s < 0:
-        message = f"it expired on {day}: clients that verify it cannot log in"
+    expiry = _expiry(shown.not_after, facts.now)
+    if shown.not_after < facts.now:
+        message = f"it {expiry}: clients that verify it cannot log in"
         yield Diagnosis("certificate-expired", _CERTIFICATE, message, _NEW_CERTIFICATE)
-    elif left_s < _SOON_DAYS * _DAY_S:
-        message = f"it expires on {day}, in {duration(left_s)}"
-        yield Diagnosis("certificate-expires", _CERTIFICATE, message, _NEW_CERTIFICATE)
+    elif expiry:
+        yield Diagnosis("certificate-expires", _CERTIFICATE, f"it {expiry}", _NEW_CERTIFICATE)
     if not shown.names_host():
         message = f"it is for {listed(shown.names)}: clients that compare names refuse {shown.host}"
         fix = f"let clients use one of its names, or give {shown.host} to a new certificate"
         yield Diagnosis("certificate-of-other-host", _CERTIFICATE, message, fix)
+
+
+def backend_certificates(facts: Facts) -> Iterator[Diagnosis]:
+    """Yield the servers with use_ssl 1 whose certificate has expired or soon will.
+
+    Source: ProxySQL 2.7.1 and 3.0.3, run: it verifies the certificate of a server only with a CA.
+    """
+    nodes: dict[str, list[Node]] = {}
+    for node in dict.fromkeys(server.node for server in facts.mysql.servers if server.use_ssl):
+        answer = facts.answers.get(node)
+        if answer and (expiry := _expiry(answer.certificate_end, facts.now)):
+            nodes.setdefault(expiry, []).append(node)
+    for expiry, expiring in nodes.items():
+        message = (
+            f"use_ssl is 1, and the certificate {expiry}; if ProxySQL verifies it"
+            " (mysql-ssl_p2s_ca, mysql_servers_ssl_params), no new connection succeeds after that"
+        )
+        fix = "give the server a new certificate (ssl_cert, ssl_key)"
+        yield Diagnosis.of_servers("backend-certificate-expires", expiring, message, fix)
+
+
+def _expiry(end: int | None, now: int) -> str:
+    """Return when a certificate expires; '' if it is unknown or more than 30 days away."""
+    if end is None or end - now >= _SOON_DAYS * _DAY_S:
+        return ""
+    day = datetime.fromtimestamp(end, UTC).date()
+    return f"expired on {day}" if end < now else f"expires on {day}, in {duration(end - now)}"
 
 
 _CERTIFICATE = "certificate"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -168,7 +169,11 @@ def _reason(error: Exception) -> str:
 _MAX_THREADS = 100
 """A silent server occupies a thread, and must not delay the other servers."""
 
+_CERTIFICATE_END = "ssl_server_not_after"
+"""Empty on a connection without TLS."""
+
 _STATUS = (
+    _CERTIFICATE_END,
     "threads_connected",
     "wsrep_cluster_size",
     "wsrep_cluster_status",
@@ -210,9 +215,18 @@ def _ask(node: Node, account: Account) -> NodeAnswer:
     return NodeAnswer(
         version=variables.get("version", ""),
         offers_tls=offers_tls,
+        certificate_end=_unix_seconds(status.get(_CERTIFICATE_END, "")),
         status=status,
         variables=variables,
     )
+
+
+def _unix_seconds(text: str) -> int | None:
+    """Return a time that OpenSSL writes, such as `Dec  9 04:58:19 2026 GMT`; None for others."""
+    try:
+        return ssl.cert_time_to_seconds(text)
+    except ValueError:
+        return None
 
 
 def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
@@ -249,6 +263,8 @@ class NodeAnswer:
     """The version of the server."""
     offers_tls: bool | None = None
     """Whether the server offers TLS; None: unknown."""
+    certificate_end: int | None = None
+    """When its certificate expires; None: unknown. Units: unix seconds."""
     status: Mapping[str, str] = field(default_factory=dict)
     """The status variables wsrep_* and a few more, by lower-case name."""
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -82,6 +82,22 @@ def with_certificate(days: int, *names: str) -> Facts:
     return replace(HEALTHY, certificate=shown)
 
 
+def with_server_certificates(first_days: int, *days: int | None) -> Facts:
+    """Return facts of servers with use_ssl 1, one for each certificate, and of one without."""
+    asked = {
+        Server(10, f"tls{number}", 3306, "ONLINE", use_ssl=1): NodeAnswer(
+            version="8.0.36-28.1",
+            offers_tls=True,
+            certificate_end=None if one is None else NOW + one * 86_400 + 60,
+        )
+        for number, one in enumerate((first_days, *days))
+    }
+    plain = NodeAnswer(version="8.0.36-28.1", offers_tls=True, certificate_end=NOW)
+    facts = with_servers(ON_1, ON_2, *asked)
+    answers = {server.node: answer for server, answer in asked.items()}
+    return replace(facts, answers={DB1: plain, DB2: plain, **answers})
+
+
 def with_servers(*servers: Server) -> Facts:
     return replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=servers))
 
@@ -175,6 +191,8 @@ CASES = {
     "a certificate that lasts": with_certificate(31, "*.example.com"),
     "a certificate that expires soon": with_certificate(29),
     "a certificate that has expired, of another host": with_certificate(-1, "px2.example.com"),
+    "certificates of servers": with_server_certificates(29, 31, None),
+    "certificates of servers that end together": with_server_certificates(-3, 2, 2),
     # The monitor. A ping uses a connection that was opened before the account was refused.
     "a refused account although pings succeed": with_log("connect", DENIED, ago_s=60),
     "no answer to a connect": with_log("connect", "timeout during ping", ago_s=1),

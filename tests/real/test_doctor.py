@@ -189,6 +189,22 @@ def test_encryption_that_cannot_be_had(proxysql: ProxySQL) -> None:
         query(proxysql, "SELECT 1")
 
 
+def test_the_certificate_of_a_server(proxysql: ProxySQL, tmp_path: Path) -> None:
+    _, cert, key = certificates(tmp_path, "127.0.0.1")
+    with MariaDB(tmp_path / "tls", options=[f"--ssl-cert={cert}", f"--ssl-key={key}"]) as server:
+        load(
+            proxysql.instance,
+            "INSERT INTO mysql_servers (hostgroup_id, hostname, port, use_ssl)"
+            f" VALUES (20, '127.0.0.1', {server.port}, 1)",
+        )
+        with until_found(proxysql, "backend-certificate-expires") as found:
+            expected = f"127.0.0.1:{server.port}: use_ssl is 1, and the certificate expires on "
+            assert message(found, "backend-certificate-expires").startswith(expected)
+        load(proxysql.instance, "UPDATE mysql_servers SET use_ssl=0")
+        with until_found(proxysql):
+            pass
+
+
 def test_a_galera_family_is_no_difference(tmp_path: Path) -> None:
     with (
         GaleraCluster(HOSTS, free_port()) as cluster,

@@ -35,6 +35,14 @@ def test_a_server_says_its_version() -> None:
     assert found.variables == {"version": "8.0.36", "wsrep_node_name": "x\udce9"}
 
 
+def test_when_the_certificate_of_a_server_expires() -> None:
+    for text, end in ((b"Dec  9 04:58:19 2026 GMT", 1796792299), (b"", None), (b"soon", None)):
+        status = result([b"a", b"b"], [[b"Ssl_server_not_after", text]])
+        with AnsweringServer(lambda sql, on=status: on if b"STATUS" in sql else DONE) as server:
+            found = node_answer(("127.0.0.1", server.port))
+        assert (found.certificate_end, found.unreachable) == (end, None)
+
+
 def test_why_a_server_could_not_be_asked() -> None:
     assert answer_with(error(1227, b"Access denied")).unreachable == "Access denied"
     assert "Lost connection" in (answer_with(b"").unreachable or "")

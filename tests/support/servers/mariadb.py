@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -28,12 +28,13 @@ MISSING = [
 class MariaDB:
     """A server on a loopback port, with the user that sysbench logs in as.
 
-    `setup`: statements for its administrator, when it has started.
+    `setup`: statements for its administrator, when it has started. `options`: further options.
     """
 
-    def __init__(self, folder: Path, *, setup: str = "") -> None:
+    def __init__(self, folder: Path, *, setup: str = "", options: Sequence[str] = ()) -> None:
         self._folder = folder
         self._setup = f"{_GRANT};{setup}"
+        self._options = options
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -52,7 +53,7 @@ class MariaDB:
                 [
                     "mariadbd", "--no-defaults", f"--datadir={data}", f"--port={self.port}",
                     "--bind-address=127.0.0.1", f"--socket={self._socket}", "--user=root",
-                    "--skip-log-bin",
+                    "--skip-log-bin", *self._options,
                 ],
                 stdout=log,
                 stderr=log,
