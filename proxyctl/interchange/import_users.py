@@ -120,13 +120,14 @@ def chosen_accounts(
     return sorted(chosen, key=lambda account: account.user), left_out
 
 
-def undecided_users(accounts: Iterable[BackendAccount], version: Version) -> set[str]:
-    """Return the names whose accounts have several passwords."""
-    by_user, _ = _accounts_by_user(accounts, version)
-    return {
-        user
-        for user, namesakes in by_user.items()
-        if len({account.password for account in namesakes}) > 1
+def undecided_users(accounts: Sequence[BackendAccount], version: Version) -> set[str]:
+    """Return the names that become no user although their accounts are open.
+
+    Their passwords differ, they have rights over the server, or ProxySQL cannot log in as they do.
+    """
+    chosen, _ = chosen_accounts(accounts, version)
+    return {account.user for account in accounts if not account.is_locked} - {
+        account.user for account in chosen
     }
 
 

@@ -149,7 +149,7 @@ def update(
     """Return the file with the accounts of a server, sorted by name.
 
     A user who is in the file keeps its row; only a password that the row itself holds follows the
-    server. A user whose accounts have several passwords keeps all of its row. `version`: by default
+    server. A user whose open accounts become no user keeps all of its row. `version`: by default
     the one that the file names. `default_hostgroup`: of new users. `has_passwords`: False neither
     writes nor changes a password.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,25 @@ def test_a_user_with_several_passwords_keeps_his_row(tmp_path: Path) -> None:
         f"app is kept as it is in {tmp_path}/users.yaml",
     ]
     assert updated(tmp_path, file_of(row("x")), both).added == ()
+
+
+@pytest.mark.parametrize(
+    "more", [{"privileges": ("PROCESS",)}, {"plugin": "ed25519"}, {"password": "?"}]
+)
+def test_a_user_whose_account_is_left_out_keeps_his_row(
+    tmp_path: Path, more: dict[str, object]
+) -> None:
+    """As after GRANT PROCESS: the application still logs in."""
+    given = [replace(account("app"), **more), account("x")]  # type: ignore[arg-type]
+    found = updated(tmp_path, file_of(row("app"), row("x")), given)
+    assert not found.is_changed
+    assert f"app is kept as it is in {tmp_path}/users.yaml" in found.warnings
+    assert updated(tmp_path, file_of(row("x")), given).added == ()
+
+
+def test_a_user_whose_account_is_locked_goes(tmp_path: Path) -> None:
+    given = [account("app", is_locked=True), account("x")]
+    assert updated(tmp_path, file_of(row("app"), row("x")), given).removed == ("app",)
 
 
 def test_an_administrator_of_proxysql_is_left_out(tmp_path: Path) -> None:
