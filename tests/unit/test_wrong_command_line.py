@@ -116,6 +116,8 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
             "--users-from needs --backend-user: an account that reads mysql.user",
         ),
         ("import --users-from db1 --backend-user=", "--backend-user: the name is empty"),
+        ("import --users-from b,a --backend-user b", "--users-from 'b,a': expected one server"),
+        ("import --users-from= --backend-user b", "--users-from '': expected one server"),
         ("import proxysql.cnf --users-from db1", "import needs FILE.cnf or --users-from HOST"),
         ("import proxysql.cnf --select app_*", "--select needs --users-from HOST"),
         ("import proxysql.cnf --update users.yaml", "--update needs --users-from HOST"),

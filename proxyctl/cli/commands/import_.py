@@ -69,10 +69,14 @@ class AccountOptions:
         from proxyctl.interchange.import_users import AccountServer
         from proxyctl.nodes.discover import members_in
 
-        address = str(self.users_from)
+        nodes = members_in(str(self.users_from))
+        if len(nodes) != 1:
+            raise UsageError(
+                f"--users-from {self.users_from!r}: expected one server",
+                fix="write HOST or HOST:PORT; each server has a file of its own",
+            )
         account = _account(self.backend_user, self.backend_password_file, trust)
-        node = next(iter(members_in(address)), (address, 3306))
-        return AccountServer(node, account, tuple(self.select or ()), tuple(self.exclude or ()))
+        return AccountServer(nodes[0], account, tuple(self.select or ()), tuple(self.exclude or ()))
 
 
 def import_(
