@@ -95,6 +95,7 @@ REFUSED: dict[str, tuple[str, str, Edit]] = {
 LOCKED_OUT = {
     "the login in use": (ANOTHER_LOGIN, variable('admin-admin_credentials: "other:other"')),
     "its password": (ANOTHER_LOGIN, variable('admin-admin_credentials: "admin:other"')),
+    "its name again": (ANOTHER_LOGIN, variable('admin-admin_credentials: "admin:admin;admin:x"')),
     "the address in use": (
         "keep the address, or apply through one that stays (--host, --port, --socket)",
         variable('admin-mysql_ifaces: "127.0.0.1:1"'),

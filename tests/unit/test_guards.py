@@ -17,6 +17,7 @@ from proxyctl.plan.guards.hostgroups import (
     renumbered_families,
     unserved_destinations,
 )
+from proxyctl.proxysql.passwords import native_hash
 from proxyctl.proxysql.topology import Family, Topology
 from proxyctl.rows.desired import GuardLimits
 from proxyctl.rows.row import Layer
@@ -220,7 +221,8 @@ def test_what_is_sent_where_no_server_is(table, before, after, families, danger)
     assert [one.message for one in dangers] == [text] * bool(danger)
 
 
-IFACES, STATS = "admin-mysql_ifaces", "admin-stats_credentials"
+ADMINS, IFACES = "admin-admin_credentials", "admin-mysql_ifaces"
+STATS, HASH = "admin-stats_credentials", native_hash("s3cret")
 SOCKET = "0.0.0.0:6032;/tmp/admin.sock"
 LOCKOUTS = [
     (
@@ -231,6 +233,11 @@ LOCKOUTS = [
         "radmin, the login in use, could only read statistics",
     ),
     (STATS, "stats:stats", "other:x", {}, None),
+    (ADMINS, "radmin:s3cret", "radmin:s3cret;radmin:x", {}, "would get another password"),
+    (ADMINS, "radmin:s3cret", "radmin:x;radmin:s3cret", {}, None),
+    (ADMINS, "radmin:s3cret", f"radmin:{HASH};next:x", {}, None),
+    (ADMINS, f"radmin:{HASH}", f"radmin:{HASH};next:x", {}, None),
+    (ADMINS, f"radmin:{HASH}", "radmin:other;next:x", {}, "would get another password"),
     (IFACES, "0.0.0.0:6032", "127.0.0.1:6032", {}, "the address in use"),
     (IFACES, "0.0.0.0:6032", "10.0.0.2:6032", {}, "the address in use"),
     (IFACES, "0.0.0.0:6032", "0.0.0.0:6033", {}, "the address in use"),

@@ -11,6 +11,7 @@ from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.instance_state import InstanceState
 from proxyctl.proxysql.compare import Difference
+from proxyctl.proxysql.passwords import same_password
 from proxyctl.rows.row import Layer, Rows
 
 ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
@@ -58,26 +59,31 @@ def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[st
     return before, after
 
 
-def logins(text: str) -> list[tuple[str, str]]:
-    """Return the user and password of each login in a list such as `admin:admin;app:x`."""
+def logins(text: str) -> dict[str, str]:
+    """Return the password of each login in a list such as `admin:admin;app:x`, by user.
+
+    Of two entries with one user, ProxySQL keeps the last. Source: ProxySQL 2.7.1 and 3.0.3, run.
+    """
     entries = (entry.partition(":") for entry in text.split(";") if entry)
-    return [(name, password) for name, _, password in entries]
+    return {name: password for name, _, password in entries}
 
 
 def _removed_login(before: str, after: str, login: Login) -> str | None:
-    remaining = logins(after)
-    if login.user not in dict(logins(before)) or (login.user, login.password) in remaining:
+    former, remaining = logins(before).get(login.user), logins(after).get(login.user)
+    if former is None:
         return None
-    if login.user in dict(remaining):
-        return (
-            f"admin-admin_credentials: {login.user}, the login in use, would get another password;"
-            " the next command needs the new one"
-        )
-    return f"admin-admin_credentials: {login.user}, the login in use, would be removed"
+    if remaining is None:
+        return f"admin-admin_credentials: {login.user}, the login in use, would be removed"
+    if remaining == former or same_password("mysql_users", login.password, remaining):
+        return None
+    return (
+        f"admin-admin_credentials: {login.user}, the login in use, would get another password;"
+        " the next command needs the new one"
+    )
 
 
 def _only_statistics(before: str, after: str, login: Login) -> str | None:
-    if login.user in dict(logins(before)) or login.user not in dict(logins(after)):
+    if login.user in logins(before) or login.user not in logins(after):
         return None
     return f"admin-stats_credentials: {login.user}, the login in use, could only read statistics"
 
@@ -123,7 +129,7 @@ def shared_names(diffs: Mapping[str, TableDiff], current: InstanceState) -> Iter
     if "admin_variables" in diffs:
         target = diffs["admin_variables"].target
         texts = [str(target[name,][1]) for name in CREDENTIALS if (name,) in target]
-        admins = frozenset(name for text in texts for name, _ in logins(text))
+        admins = frozenset(name for text in texts for name in logins(text))
     users = diffs.get("mysql_users")
     if "mysql_users" not in current.tables or (users is None and admins == known):
         return
