@@ -60,6 +60,7 @@ MENU = {
         "docs/how-to/rollback",
         "docs/how-to/nodes",
         "docs/how-to/passwords",
+        "docs/how-to/rotate-passwords",
         "docs/how-to/ci-pipeline",
         "docs/how-to/several-teams",
         "docs/how-to/fleet",

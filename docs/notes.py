@@ -29,6 +29,9 @@ does.
   a file is a secret: no plan, drift or rendered file shows it, except in the key of a row.
 - A password, or a variable that holds one, is also `{command: [PROGRAM, ARGUMENT, ...]}`: see
   [passwords from a command](../how-to/passwords.md#passwords-from-a-command).
+- `attributes: {additional_password: ...}` of a MySQL user takes `{env: NAME}`, `{file: PATH}` or
+  `{command: ...}` for his second password (ProxySQL 3.0), which ProxySQL holds as hexadecimal
+  digits: see [rotate passwords](../how-to/rotate-passwords.md).
 - A **hostgroup** is its number, or a name from [`hostgroups`](#hostgroups).
 - Quote text that looks like a number or a boolean: `"8.10"`, `"on"`.
 - A column that is not given gets ProxySQL's default. `null` is SQL NULL."""

@@ -33,6 +33,11 @@ class ColumnKind(StrEnum):
     JSON = "json"
 
 
+SECOND_PASSWORD = "additional_password"  # noqa: S105 - a key
+"""The key of a second password in a JSON mapping: its bytes as hexadecimal digits, or those of its
+hash. ProxySQL ignores any other value. Source: ProxySQL 3.0.3, run."""
+
+
 class JsonKey(NamedTuple):
     """A key of a JSON mapping, for an integer within limits. ProxySQL ignores other values."""
 
@@ -78,6 +83,8 @@ class Column:
     json_keys: tuple[JsonKey, ...] = ()
     """All the keys that ProxySQL reads in a JSON column; it ignores other keys. Empty where every
     key may have a meaning."""
+    holds_password: bool = False
+    """Whether a JSON mapping in it may hold a second password: SECOND_PASSWORD."""
     reserved: tuple[str, ...] = ()
     """The words of the check that ProxySQL itself sets at RUNTIME, and that no file may set."""
 

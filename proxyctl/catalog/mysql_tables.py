@@ -183,7 +183,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("backend", "INT", notnull=True, default=1, check="backend IN (0,1)"),
             Column("frontend", "INT", notnull=True, default=1, check="frontend IN (0,1)"),
             Column("max_connections", "INT", notnull=True, default=10000, check="max_connections >=0"),
-            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''"),
+            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''", holds_password=True),
             Column("comment", "VARCHAR", notnull=True, default=""),
         ),
     ),

@@ -172,6 +172,10 @@ PGSQL_DIGESTS = Version(3, 0, 4)
 """PostgreSQL queries have their own digests; up to 3.0.3 ProxySQL digests them as MySQL queries.
 Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""
 
+SECOND_PASSWORDS = Version(3, 0, 0)
+"""A MySQL user may have a second password in `attributes`. Source: 2.7.1 and 3.0.3, run, and the
+source of 3.0.0-alpha; 2.7.2 and later releases of 2.7 were not tested."""
+
 CNF_HAS_HOSTGROUP_ATTRIBUTES = Version(3, 0, 1)
 """A .cnf may have a section `mysql_hostgroup_attributes`. Source: 2.7.1 and 3.0.3, run; the release
 notes of 2.7.2 name it, which was not tested."""

@@ -6,11 +6,14 @@ of the *_hostgroups tables.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 
 from proxyctl.catalog import Column, ColumnKind
+from proxyctl.catalog.model import SECOND_PASSWORD
+from proxyctl.catalog.releases import SECOND_PASSWORDS
 from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Compilation
 from proxyctl.config.mistakes import Mistakes
@@ -59,6 +62,8 @@ def check_tables(
         if not context.takes_dead_rules:
             _check_json(table, context)
             _check_flaws(table, context)
+            if name == "mysql_users":
+                _check_second_passwords(table, context)
             if name in RULE_TABLES:
                 _check_rules(table, chosen_in_files(variables), context)
         _check_quotes(table, context.mistakes)
@@ -246,6 +251,31 @@ def _warn_of_broken_hashes(table: DesiredTable, context: Compilation) -> None:
 _BROKEN_HASH = (
     "looks like a hash that was cut, which ProxySQL takes as clear text; a whole hash is * and 40"
     " hexadecimal digits, or $A$005$ and 63 characters"
+)
+
+
+def _check_second_passwords(table: DesiredTable, context: Compilation) -> None:
+    """Note second passwords that ProxySQL ignores: nobody could log in. Changes: context."""
+    for key, attributes in _values(table, "attributes"):
+        is_there = isinstance(attributes, str) and SECOND_PASSWORD in attributes
+        found = json.loads(str(attributes)) if is_there else None
+        if not isinstance(found, dict) or SECOND_PASSWORD not in found:
+            continue
+        second = found[SECOND_PASSWORD]
+        where, label = field_place(table, key, "attributes")
+        label += f".{SECOND_PASSWORD}"
+        if not isinstance(second, str) or not _IS_HEX(second):
+            message = "ProxySQL reads only hexadecimal digits here, two for each byte"
+            context.mistakes.add(where, label, message, _DIGITS_FIX)
+        elif not context.version.has(SECOND_PASSWORDS):
+            problem = f"ProxySQL {context.version} ignores it, and refuses logins with it"
+            context.warnings.append(f"{where}: {label}: {problem}")
+
+
+_IS_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+").fullmatch
+_DIGITS_FIX = (
+    "write {env: NAME}, {file: PATH} or {command: [PROGRAM, ...]} for the password itself, or the"
+    " digits of its bytes"
 )
 
 

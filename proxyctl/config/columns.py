@@ -18,6 +18,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationI
 from typing_extensions import TypedDict
 
 from proxyctl.catalog import MAX_INT, Column, ColumnKind, Layout
+from proxyctl.catalog.model import SECOND_PASSWORD
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import ValueProblem
@@ -112,6 +113,15 @@ def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has
     return _without_nul(value)
 
 
+def _json_with_password(value: Any, info: ValidationInfo) -> str:  # noqa: ANN401 - any JSON
+    """Return JSON as text; a reference to a second password gives the digits of its bytes."""
+    second = value.get(SECOND_PASSWORD) if isinstance(value, dict) else None
+    if is_reference(second):
+        content = _secret(second, info).encode("utf-8", "surrogateescape")
+        value = {**value, SECOND_PASSWORD: content.hex().upper()}
+    return _json(value)
+
+
 def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict) -> object:
     """Return the value of a JSON text; `members` makes an object from names and values.
 
@@ -190,7 +200,8 @@ def field_type(column: Column) -> Any:  # noqa: ANN401 - a type form
             if column.hostgroup:
                 kind = kind | HostgroupName
         case ColumnKind.JSON:
-            kind = Annotated[str | dict[str, Any] | list[Any], AfterValidator(_json)]
+            as_text = AfterValidator(_json_with_password if column.holds_password else _json)
+            kind = Annotated[str | dict[str, Any] | list[Any], as_text]
         case ColumnKind.TEXT if column.choices:
             kind = _choice(column.choices)
         case ColumnKind.TEXT:

@@ -15,7 +15,8 @@ from functools import partial
 from types import NoneType
 from typing import cast
 
-from proxyctl.catalog import TABLES, Column, Layout, Role, Value
+from proxyctl.catalog import TABLES, Column, Layout, Value
+from proxyctl.catalog.model import SECOND_PASSWORD
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.rows.row import Key, Layer, Row, Secret
 from proxyctl.text import CONTROL
@@ -98,9 +99,6 @@ def table_name(layout: Layout, layer: Layer) -> str:
             return f"disk.{name}"
 
 
-_ATTRIBUTES, _SECOND_PASSWORD = "attributes", "additional_password"
-
-
 _KNOWN_NAMES = frozenset(column.name for table in TABLES.values() for column in table.columns)
 """Names that SQLite reads without quotes. Names of a later ProxySQL may be keywords."""
 
@@ -124,17 +122,17 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
         return True
     if layout.table.prefix:
         return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
-    if layout.table.role is Role.USERS and layout.columns[position].name == _ATTRIBUTES:
+    if layout.columns[position].holds_password:
         return _holds_second_password(str(row[position]))
     return layout.columns[position].secret and row[position] not in (None, "")
 
 
 def _holds_second_password(attributes: str) -> bool:
     """Return whether the text contains the key, plain or with JSON escapes."""
-    if _SECOND_PASSWORD in attributes:
+    if SECOND_PASSWORD in attributes:
         return True
     try:
-        return "\\" in attributes and _SECOND_PASSWORD in json.dumps(json.loads(attributes))
+        return "\\" in attributes and SECOND_PASSWORD in json.dumps(json.loads(attributes))
     except (ValueError, RecursionError):
         return False
 

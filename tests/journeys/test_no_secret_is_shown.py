@@ -107,7 +107,8 @@ pgsql_users:
   - {{username: pg, password: {secret(f"pgsql-{side}")}}}
   - {{username: pge, password: {{env: ENV_PASSWORD}}}}
 """
-        second = f"{{additional_password: {secret(f'second-{side}')}}}"
+        self.project.monkeypatch.setenv("ENV_SECOND", secret(f"second-{side}"))
+        second = "{additional_password: {env: ENV_SECOND}}"
         pgsql_monitor = f"  pgsql-monitor_password: {secret(f'pgsql-monitor-{side}')}"
         rows = f"""\
 mysql_users:

@@ -11,7 +11,7 @@ from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.rows import default_row
 from proxyctl.errors import ConfigError
 from proxyctl.rows.row import KEEP
-from tests.unit.config_files import load, mistakes
+from tests.unit.config_files import load, mistakes, row
 
 VERSIONS = [parse_version(text) for text in ("2.4.0", "2.5.5", "2.7.1", "3.0.0", "3.0.12")]
 
@@ -215,6 +215,53 @@ def test_postgresql_rules_are_kept_alive_as_well(tmp_path):
     text = (ROUTED % ("true", "true")).replace("mysql_", "pgsql_").replace("schemaname", "database")
     rules = load(tmp_path, text, version=Version(3, 0, 0)).desired.tables["pgsql_query_rules"]
     assert (10,) in rules.rows
+
+
+def test_a_second_password_from_a_reference_is_written_as_digits(tmp_path, monkeypatch):
+    monkeypatch.setenv("OLD", "geh\u00e4im")
+    (tmp_path / "old").write_text("old\n")
+    text = """
+mysql_users:
+  - {username: a, password: x, attributes: {additional_password: {env: OLD}, note: 1}}
+  - {username: b, password: x, attributes: {additional_password: {file: old}}}
+  - {username: c, password: x, attributes: {additional_password: {hex: ff}}}
+  - {username: d, password: x, attributes: '{"additional_password": "6f6c64"}'}
+"""
+    desired = load(tmp_path, text, version=Version(3, 0, 3)).desired
+    held = [row(desired.tables["mysql_users"], name, 1)["attributes"] for name in "abcd"]
+    assert held == [
+        '{"additional_password":"676568C3A4696D","note":1}',
+        '{"additional_password":"6F6C64"}',
+        '{"additional_password":"FF"}',
+        '{"additional_password": "6f6c64"}',
+    ]
+    assert desired.warnings == ()
+    warnings = load(tmp_path, text, version=Version(2, 7, 1)).desired.warnings
+    assert [warning.partition(": ProxySQL 2.7.1 ignores it")[1] for warning in warnings] == [
+        ": ProxySQL 2.7.1 ignores it"
+    ] * 4
+    assert "676568" not in "".join(warnings)
+
+
+@pytest.mark.parametrize("second", ["sesame", '""', "6f6", "66", "[66]", "null", "{envs: OLD}"])
+def test_a_second_password_that_proxysql_ignores(tmp_path, second):
+    text = f"mysql_users: [{{username: a, attributes: {{additional_password: {second}}}}}]"
+    (found,) = mistakes(tmp_path, text)
+    assert found == (
+        "1: mysql_users[0].attributes.additional_password: ProxySQL reads only hexadecimal digits"
+        " here, two for each byte"
+    )
+
+
+def test_a_second_password_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOTHING", "")
+    for second, message in (
+        ("{env: MISSING}", "MISSING is not set"),
+        ("{env: NOTHING}", "is empty"),
+    ):
+        text = f"mysql_users: [{{username: a, attributes: {{additional_password: {second}}}}}]"
+        (found,) = mistakes(tmp_path, text)
+        assert message in found
 
 
 def test_a_password_that_looks_like_a_cut_hash(tmp_path, monkeypatch):
