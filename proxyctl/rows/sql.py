@@ -15,7 +15,7 @@ from functools import partial
 from types import NoneType
 from typing import cast
 
-from proxyctl.catalog import TABLES, Column, Layout, Value
+from proxyctl.catalog import TABLES, Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.model import SECOND_PASSWORD
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.rows.row import Key, Layer, Row, Secret
@@ -122,7 +122,7 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
         return True
     if layout.table.prefix:
         return position == 1 and row[1] is not None and is_secret_variable(str(row[0]))
-    if layout.columns[position].holds_password:
+    if layout.table.role is Role.USERS and layout.columns[position].kind is ColumnKind.JSON:
         return _holds_second_password(str(row[position]))
     return layout.columns[position].secret and row[position] not in (None, "")
 

@@ -97,7 +97,7 @@ def test_what_a_command_prints(tmp_path):
     (tmp_path / "program").write_text("#!/bin/sh\npwd\n")
     (tmp_path / "program").chmod(0o755)
     assert printed(tmp_path, "echo", "$HOME; echo *") == "$HOME; echo *"
-    assert printed(tmp_path, "printf", "two\n\n") == "two\n"
+    assert printed(tmp_path, "printf", "one\\n") == "one"
     assert printed(tmp_path, "printf", "\\377") == "\udcff"
     assert printed(tmp_path, "./program") == str(tmp_path.resolve())
     assert printed("", "sh", "-c", "cat; echo its stdin is empty") == "its stdin is empty"
@@ -116,6 +116,7 @@ def test_what_a_command_prints(tmp_path):
         (["no-such-program"], "no-such-program: no such file or directory"),
         (["./"], "./: permission denied"),
         (["true"], "the output of true is empty"),
+        (["printf", "two\\n\\n"], "printf printed several lines"),
         (["echo", "\0"], "echo: a character that no command line may hold"),
     ],
 )
