@@ -103,6 +103,8 @@ class AdminEngine:
             is_read_only = upper == "PROXYSQL READONLY"
             self.layers.running["admin-read_only"] = str(is_read_only).lower()
             return OK
+        if upper == "SHOW PROMETHEUS METRICS":
+            return Answer(("Data",), [(self.statistics.metrics(),)])
         if upper in _CLEAR_DIGESTS:
             return Answer(affected=self.statistics.clear_digests())
         purge = _PURGE_DIGESTS.fullmatch(upper)

@@ -32,6 +32,8 @@ from proxyctl.sandbox.tables import STATISTICS
 DIGESTS = "stats_mysql_query_digest"
 """The table that the rows of `digest_rows` are for."""
 
+_ERRORS = "stats_mysql_errors"
+
 _ROW_BYTES, _OK_BYTES = 80, 11
 _SLOW_US = 1_000_000
 """mysql-long_query_time of a fresh ProxySQL."""
@@ -45,6 +47,11 @@ _PEER_CHECKSUMS = (
     "admin_variables", "mysql_query_rules", "mysql_servers", "mysql_users", "mysql_variables",
     "proxysql_servers", "mysql_servers_v2",
 )  # fmt: skip
+_NEVER = (
+    "Access_Denied_Max_Connections", "Access_Denied_Max_User_Connections",
+    "Access_Denied_Wrong_Password", "max_connect_timeouts",
+)  # fmt: skip
+"""Counters of what does not happen in the sample shop."""
 _RESIDENT_BYTES = "84000000"
 """The memory of the sample shop's ProxySQL; a sandbox without traffic shows 0."""
 
@@ -89,6 +96,21 @@ class Statistics:
         for name in STATISTICS:
             if name in sql:
                 database.refill(f"stats.{name}", self._rows(name))
+
+    def metrics(self) -> str:
+        """Return the text of SHOW PROMETHEUS METRICS, with the errors of servers alone."""
+        columns = [column.split()[0] for column in STATISTICS[_ERRORS].split(", ")]
+        errors: Counter[tuple[str, ...]] = Counter()
+        for cells in self._rows(_ERRORS):
+            row = dict(zip(columns, map(str, cells), strict=True))
+            if row["hostname"]:
+                key = tuple(row[name] for name in ("hostname", "errno", "hostgroup", "port"))
+                errors[key] += int(row["count_star"])
+        return "".join(
+            f'mysql_error_total{{address="{host}",code="{code}",hostgroup="{hostgroup}",'
+            f'port="{port}"}} {count}\n'
+            for (host, code, hostgroup, port), count in errors.items()
+        )
 
     def clear_digests(self) -> int:
         """Remove all entries, also later ones of the sample shop; return how many there were."""
@@ -167,6 +189,7 @@ class Statistics:
             "Client_Connections_connected": sum(FRONTENDS.values()) * is_played,
             "Client_Connections_non_idle": 2 * is_played,
             "Questions": calls.total(),
+            **dict.fromkeys(_NEVER, 0),
             "Slow_queries": sum(calls[traffic] for traffic in calls if traffic.least >= _SLOW_US)
             + sum(traffic.least < _SLOW_US <= traffic.most for traffic in calls),
             "Queries_frontends_bytes_recv": sum(

@@ -51,6 +51,12 @@ STATISTICS = {
         " idle_ms INT, statistics VARCHAR, mysql_info VARCHAR"
     ),
     "stats_mysql_global": _PAIR,
+    "stats_mysql_processlist": (
+        "ThreadID INT NOT NULL, SessionID INTEGER PRIMARY KEY, user VARCHAR, db VARCHAR,"
+        " cli_host VARCHAR, cli_port INT, hostgroup INT, l_srv_host VARCHAR, l_srv_port INT,"
+        " srv_host VARCHAR, srv_port INT, command VARCHAR, time_ms INT NOT NULL, info VARCHAR,"
+        " status_flags INT, extended_info VARCHAR"
+    ),
     "stats_mysql_query_digest": (
         "hostgroup INT, schemaname VARCHAR, username VARCHAR, client_address VARCHAR,"
         " digest VARCHAR, digest_text VARCHAR, count_star INTEGER, first_seen INTEGER,"
