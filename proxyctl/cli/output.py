@@ -170,6 +170,25 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
         write_to_stderr(_ERASE_LINE)
 
 
+_CLEAR_LINE = "\r\x1b[2K"
+"""Terminal codes: go to the beginning of this line and erase it."""
+
+
+@contextmanager
+def live_line() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows a text in one line of the terminal, in place of the last one.
+
+    The line disappears at the end, and before other messages. Without a terminal nothing is shown.
+    """
+    if not is_terminal(sys.stderr):
+        yield lambda _text: None
+        return
+    try:
+        yield lambda text: write_to_stderr(f"{_CLEAR_LINE}{text[: columns() - 1]}")
+    finally:
+        write_to_stderr(_CLEAR_LINE)
+
+
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
     """Write a file, which gets its name once it is complete: a full disk leaves what was there.
 

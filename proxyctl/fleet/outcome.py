@@ -107,9 +107,14 @@ class State(StrEnum):
 
     APPLIED = "applied"
     FOLLOWED = "followed"
+    ROLLED_BACK = "rolled back"
     IN_SYNC = "in sync"
     FAILED = "failed"
     NOT_TOUCHED = "not touched"
+
+
+_UNCHANGED = {State.NOT_TOUCHED, State.FAILED, State.ROLLED_BACK}
+"""The results of instances that the rollout did not bring to the files."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,6 @@ class Rollout:
         codes = [result.exit_code for result in self.rolled]
         codes += [failure.error.exit_code for failure in self.unread]
         states = {result.state for result in self.rolled}
-        if State.APPLIED in states and (self.unread or states & {State.NOT_TOUCHED, State.FAILED}):
+        if State.APPLIED in states and (self.unread or states & _UNCHANGED):
             codes.append(ExitCode.INCOMPLETE)
         return worst(codes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from proxyctl.apply.apply import apply_files
 from proxyctl.apply.request import PEER_TIMEOUT_S, ApplyRequest, Approval
@@ -38,6 +38,21 @@ def _apply_own_files(
     return apply_files(client, target.files, request)
 
 
+class RolloutWatch(Protocol):
+    """Watches the instances of each batch, and may roll them back."""
+
+    def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
+        """Get ready before a batch; return the instances that cannot be watched, with errors."""
+
+    def after(
+        self, units: Sequence[Mapping[Target, Rolled]], rollout: str, earlier: Sequence[str]
+    ) -> Mapping[Target, Rolled]:
+        """Watch a batch, given the results of its units; return the results that change.
+
+        `rollout`: its id. `earlier`: the names of the instances that earlier batches changed.
+        """
+
+
 @dataclass(frozen=True)
 class RolloutRequest:
     """How a fleet changes."""
@@ -54,6 +69,8 @@ class RolloutRequest:
     """Whether to skip instances that cannot be reached."""
     applier: Applier = _apply_own_files
     """The change of one instance: by default to its files."""
+    watch: RolloutWatch | None = None
+    """What watches each batch."""
 
 
 def batches(
@@ -139,14 +156,46 @@ class _Rollout:
                 named = ", ".join(map(_names, batch))
                 self._say(f"batch {number} of {len(all_batches)}: {named}")
             is_last = number == len(all_batches)
+            if not self._is_ready(batch):
+                return
+            earlier = self._changed_names()
             self._apply(batch, is_watched=not is_last)
             targets = [target for unit in batch for target in unit if target in self._results]
-            if not is_last:
+            self._watch(batch, earlier)
+            if not is_last and self._are_well(targets):
                 self._look_at_servers(targets)
-            if self._was_interrupted or not all(
-                self._results[target].is_well for target in targets
-            ):
+            if self._was_interrupted or not self._are_well(targets):
                 return
+
+    def _are_well(self, targets: Sequence[Target]) -> bool:
+        return all(self._results[target].is_well for target in targets)
+
+    def _changed_names(self) -> list[str]:
+        changed = (State.APPLIED, State.FOLLOWED)
+        return [rolled.name for rolled in self._results.values() if rolled.state in changed]
+
+    def _is_ready(self, batch: Sequence[list[Target]]) -> bool:
+        """Return whether a batch may start. Changes: `_results`."""
+        if self._request.watch is None:
+            return True
+        targets = [target for unit in batch for target in unit if not self._is_in_sync(target)]
+        failed = self._request.watch.before(targets)
+        for target, error in failed.items():
+            self._results[target] = replace(_rolled(target, State.FAILED), error=error)
+        return not failed
+
+    def _is_in_sync(self, target: Target) -> bool:
+        return self._approved[target].is_in_sync
+
+    def _watch(self, batch: Sequence[list[Target]], earlier: Sequence[str]) -> None:
+        """Watch the instances of a batch that were changed. Changes: `_results`."""
+        if self._request.watch is None or self._was_interrupted:
+            return
+        units = [
+            {target: self._results[target] for target in unit if target in self._results}
+            for unit in batch
+        ]
+        self._results |= self._request.watch.after(units, self._id, earlier)
 
     def _apply(self, batch: Sequence[list[Target]], *, is_watched: bool) -> None:
         """Apply to the units of a batch at the same time.

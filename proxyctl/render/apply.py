@@ -10,7 +10,7 @@ from proxyctl.fleet.outcome import Rolled, Rollout, State
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import Plan
-from proxyctl.render.encode import Shape
+from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.fleet import FAILED, states_line
 from proxyctl.render.plan import PLAN
 from proxyctl.render.style import PLAIN, Style, named_address
@@ -89,16 +89,16 @@ def _summary(rollout: Rollout) -> str:
     return states_line(names, rollout.unread, counted_only=[State.IN_SYNC])
 
 
-def apply_json(plan: Plan, result: ApplyResult | None) -> str:
-    """Return the plan that was applied, and its result."""
+def apply_json(plan: Plan, result: ApplyResult | None, *, watch: object = ABSENT) -> str:
+    """Return the plan that was applied, its result, and what a watch saw, as plain data."""
     return APPLY.document(
-        result or ApplyResult(), applied=result is not None, plan=PLAN.encode(plan)
+        result or ApplyResult(), applied=result is not None, plan=PLAN.encode(plan), watch=watch
     )
 
 
 APPLY: Shape[ApplyResult] = Shape(
     "apply",
-    "applied plan modules statements notes snapshot peers",
+    "applied plan modules statements notes snapshot peers watch",
     modules=lambda result: MODULE_RESULT.each(result.modules),
     peers=lambda result: PEER.each(result.peers),
 )
@@ -108,11 +108,12 @@ MODULE_RESULT: Shape[ModuleResult] = Shape(
 PEER: Shape[PeerResult] = Shape("member of a ProxySQL Cluster", "name follows reasons")
 ROLLOUT: Shape[Rollout] = Shape(
     "apply --all",
-    "rollout interrupted instances failed",
+    "rollout interrupted instances failed watch",
     rollout=lambda rollout: rollout.id,
     interrupted=lambda rollout: rollout.was_interrupted,
     instances=lambda rollout: ROLLED.each(rollout.rolled),
     failed=lambda rollout: FAILED.each(rollout.unread),
+    watch=lambda _rollout: ABSENT,
 )
 ROLLBACK_ALL: Shape[Rollout] = ROLLOUT.extended("rollback --all", "taken_back not_part")
 ROLLED: Shape[Rolled] = Shape(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from proxyctl.cli.options import (
     RolloutOptions,
 )
 from proxyctl.cli.output import confirm, emit, say, style, write, write_to_stderr
+from proxyctl.cli.watch_options import WatchOptions, watched_lines
 from proxyctl.errors import (
     ApplyError,
     ExitCode,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet, Rollout
     from proxyctl.fleet.rollout import RolloutRequest
     from proxyctl.fleet.targets import Target
+    from proxyctl.harm.judgement import HarmJudgement
+    from proxyctl.harm.watching import HarmWatch
     from proxyctl.plan.make import PlanOptions
     from proxyctl.plan.plan import Plan
     from proxyctl.plan.saved import SavedPlan
@@ -46,6 +49,7 @@ def apply(
     allowances: Allowances,
     fleet: RolloutOptions,
     apply_options: ChangeOptions,
+    watch_options: WatchOptions,
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
     ),
@@ -55,6 +59,7 @@ def apply(
     from proxyctl.apply.request import Approval
     from proxyctl.fleet.rollout import apply_to
 
+    watch = watch_options.harm_watch()
     saved = None
     if plan_file:
         saved, selection, allowances = _saved(Path(plan_file), selection, allowances, fleet)
@@ -64,17 +69,65 @@ def apply(
     targets = selection.targets(fleet)
     asks = not apply_options.auto_approve
     if fleet.all_instances:
-        return _apply_to_all(targets, request, fleet, format, asks=asks)
+        return _apply_to_all(targets, request, fleet, format, watch, asks=asks)
+    if watch is not None:
+        return _apply_watched(targets[0], request, fleet, format, watch, asks=asks, saved=saved)
     if saved is not None:
         saved.check_address(targets[0].login.address)
         request = replace(request, approval=Approval(saved))
     elif asks:
         plan = planned_fleet(targets, request.options, fleet).only().plan
-        review = ", or make a plan with --out and apply that file after a review"
-        request = replace(request, approval=approve(plan, format, verb="apply", instead=review))
+        request = replace(request, approval=_approved(plan, format))
         if plan.is_in_sync:
             return report(plan, None, format)
     return report(*apply_to(targets[0], request), format)
+
+
+def _approved(plan: Plan, format: str) -> Approval:
+    review = ", or make a plan with --out and apply that file after a review"
+    return approve(plan, format, verb="apply", instead=review)
+
+
+def _apply_watched(
+    target: Target,
+    request: ApplyRequest,
+    fleet: FleetOptions,
+    format: str,
+    watch: HarmWatch,
+    *,
+    asks: bool,
+    saved: SavedPlan | None,
+) -> int:
+    """Apply to one instance, watch it, and roll back if the change does harm."""
+    from proxyctl.apply.request import Approval
+    from proxyctl.harm.instance import InstanceWatch, apply_watched
+    from proxyctl.plan.plan import raise_refusals
+
+    with watched_lines(watch) as show:
+        instance = InstanceWatch(target, watch, show)
+        instance.begin()
+        # Planned also without a question: before a plan that changes nothing, no time is waited.
+        plan = planned_fleet([target], request.options, fleet).only().plan
+        if saved is not None:
+            saved.check_address(target.login.address)
+            request = replace(request, approval=Approval(saved))
+        elif asks:
+            request = replace(request, approval=_approved(plan, format))
+        request.approval.check(plan)
+        raise_refusals(plan, of_saved=saved is not None)
+        if plan.is_in_sync:
+            return report(plan, None, format)
+        say(f"watching the traffic before the apply, for at least {watch.before_s:g} s")
+        codes: list[int] = []
+
+        def report_early(plan: Plan, result: ApplyResult | None) -> None:
+            if format == "text" or result is None:
+                codes.append(report(plan, result, format))
+
+        plan, result, judgement = apply_watched(instance, request, report_early)
+    if result is None or judgement is None:
+        return max(codes)
+    return report_watched(plan, result, judgement, watch, format)
 
 
 def reporter() -> Reporter:
@@ -101,19 +154,42 @@ def _apply_to_all(
     request: ApplyRequest,
     rollout: RolloutOptions,
     format: str,
+    watch: HarmWatch | None,
     *,
     asks: bool,
 ) -> int:
     """Plan all instances, ask once for each distinct plan, and roll out."""
     from proxyctl.fleet.members import as_applied
-    from proxyctl.render.apply import ROLLOUT
+    from proxyctl.harm.batches import BatchWatch
 
-    fleet = as_applied(planned_fleet(targets, request.options, rollout))
-    result = roll_out_approved(
-        targets, fleet, rollout_request(request, rollout), format, verb="apply", asks=asks
-    )
-    report_all(result, format, ROLLOUT.document)
+    with watched_lines(watch) as show:
+        batches = BatchWatch(watch, request, show) if watch else None
+        if batches is not None:
+            batches.begin(targets)
+        fleet = as_applied(planned_fleet(targets, request.options, rollout))
+        rolling = replace(rollout_request(request, rollout), watch=batches)
+        result = roll_out_approved(targets, fleet, rolling, format, verb="apply", asks=asks)
+    judgements = batches.judgements if batches else {}
+    if format == "text" and judgements:
+        from proxyctl.render.harm import watched_text
+
+        # What is said of harm is the error of the instance.
+        well = {name: one for name, one in judgements.items() if not one.is_harm}
+        write("".join(watched_text(name, one, style()) for name, one in well.items()))
+    report_all(result, format, lambda rollout: _rollout_json(rollout, watch, judgements))
     return result.exit_code
+
+
+def _rollout_json(
+    rollout: Rollout, watch: HarmWatch | None, judgements: Mapping[str, HarmJudgement]
+) -> str:
+    from proxyctl.render.apply import ROLLOUT
+    from proxyctl.render.harm import watch_json
+
+    if watch is None:
+        return ROLLOUT.document(rollout)
+    watched = [watch_json(one, watch.bounds, name=name) for name, one in judgements.items()]
+    return ROLLOUT.document(rollout, watch=watched)
 
 
 def rollout_request(request: ApplyRequest, rollout: RolloutOptions) -> RolloutRequest:
@@ -266,9 +342,30 @@ def report(plan: Plan, result: ApplyResult | None, format: str) -> int:
             text=lambda: apply_text(plan, result, style()),
             json=lambda: apply_json(plan, result),
         )
+    return _code(plan, result)
+
+
+def _code(plan: Plan, result: ApplyResult | None) -> ExitCode:
     # The instance itself may be on its list of members.
     behind = {peer.name for peer in result.not_following} - {plan.address} if result else ()
     return ExitCode.INCOMPLETE if behind else ExitCode.DONE
+
+
+def report_watched(
+    plan: Plan, result: ApplyResult, judgement: HarmJudgement, watch: HarmWatch, format: str
+) -> int:
+    """Write the judgement after an apply whose text was written before; return the exit code."""
+    from proxyctl.apply.apply import applied
+    from proxyctl.render.apply import apply_json
+    from proxyctl.render.harm import watch_json, watched_text
+
+    with applied(result):
+        emit(
+            format,
+            text=lambda: watched_text(plan.name, judgement, style()),
+            json=lambda: apply_json(plan, result, watch=watch_json(judgement, watch.bounds)),
+        )
+    return _code(plan, result)
 
 
 def report_all(rollout: Rollout, format: str, document: Callable[[Rollout], str]) -> None:
