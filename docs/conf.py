@@ -57,6 +57,7 @@ MENU = {
         "docs/how-to/policies",
         "docs/how-to/renumber-hostgroups",
         "docs/how-to/drift",
+        "docs/how-to/apply-and-watch",
         "docs/how-to/rollback",
         "docs/how-to/nodes",
         "docs/how-to/passwords",

@@ -236,7 +236,9 @@ EXIT_CODE = {
     " already, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
     "INCOMPLETE": "An `apply` or a `rollback` did not finish; the message lists what each layer of"
     " each admin module holds. Or it finished, and the members of a ProxySQL Cluster that it names"
-    " do not follow. With `--all`: some instances were changed, and those that it names were not."
+    " do not follow. Or a watch (`--watch`) saw harm, and the message says what was restored; or it"
+    " ended early, and the change stays. With `--all`: some instances were changed, and those that"
+    " it names were not."
     " `nodes drain` and `nodes restore`: the message says what became of the node, for example that"
     " it is still in use after `--timeout`; with `--all`, of each instance. `digest reset`: it is"
     " not known whether the statistics were cleared.",

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from proxyctl.harm.judgement import HarmJudgement
     from proxyctl.harm.watching import HarmWatch
 
-_LEAST_S, _MOST_S = 5, 86_400
+_LEAST_S, _MOST_S = 2, 86_400
 
 
 def watch_seconds(text: str) -> float:
     """Return the seconds of `5m`. Raises: ValueError."""
     seconds = microseconds_of(text) / 1e6
     if not _LEAST_S <= seconds <= _MOST_S:
-        raise ValueError(f"{text} is not between 5s and 1d")
+        raise ValueError(f"{text} is not between 2s and 1d")
     return seconds
 
 

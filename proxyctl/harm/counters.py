@@ -78,6 +78,8 @@ class Sampler:
         for server in pool:
             answered[server.hostgroup] += server.queries
         named = {f"{one.host}:{one.port} in hostgroup {one.hostgroup}": one for one in pool}
+        # A node that waits to become the Galera writer is SHUNNED there, and ONLINE elsewhere.
+        online = {(one.host, one.port) for one in pool if one.status == "ONLINE"}
         return CounterSample(
             at=time.monotonic(),
             queries=counters.get("Questions", 0),
@@ -85,7 +87,11 @@ class Sampler:
             answered=answered,
             errors=_errors(client, counters),
             failures={name: one.errors for name, one in named.items()},
-            shunned=frozenset(name for name, one in named.items() if one.status == "SHUNNED"),
+            shunned=frozenset(
+                name
+                for name, one in named.items()
+                if one.status == "SHUNNED" and (one.host, one.port) not in online
+            ),
             digests=self._digests(client) if self._are_digests_due(client) else None,
         )
 

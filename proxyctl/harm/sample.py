@@ -64,6 +64,6 @@ class CounterSample:
     failures: Mapping[str, int] = field(default_factory=dict)
     """The connections that failed, by server, as `127.0.0.1:3306 in hostgroup 10`."""
     shunned: frozenset[str] = frozenset()
-    """The servers that are SHUNNED, named likewise."""
+    """The servers that are SHUNNED and ONLINE in no hostgroup, named likewise."""
     digests: DigestSample | None = None
     """The digests; None if they were not read this time."""

@@ -43,7 +43,7 @@ def live_text(name: str, judgement: HarmJudgement, passed_s: float, watch_s: flo
     return f"{printable(name)} {time}  {judgement.verdict}  {_figures_text(judgement)}"
 
 
-def watched_text(name: str, judgement: HarmJudgement, style: Style = PLAIN) -> str:
+def watched_text(name: str, judgement: HarmJudgement, watch_s: float, style: Style = PLAIN) -> str:
     """Return the judgement at the end of a watch without harm."""
     verdict = str(judgement.verdict)
     if judgement.verdict is HarmVerdict.NO_TRAFFIC:
@@ -56,7 +56,9 @@ def watched_text(name: str, judgement: HarmJudgement, style: Style = PLAIN) -> s
             if not figures.queries_per_s
         ]
         verdict = f"no query came {' or '.join(missing)}, so this says nothing about the change"
-    watched = f"Watched {printable(name)} for {_clock(judgement.after.seconds)}"
+    # The last sample comes a little later; the harm of another instance ends a watch earlier.
+    watched_s = min(judgement.after.seconds, watch_s)
+    watched = f"Watched {printable(name)} for {_clock(watched_s)}"
     return style.text(f"{watched}: {verdict}. {_figures_text(judgement)}.")
 
 

@@ -240,7 +240,7 @@ def _apply_elsewhere(folder: Path) -> None:
     [
         (("--abort-if", "errors>2x"), "--abort-if needs --watch"),
         (("--watch", "5"), "--watch: '5' is not a time such as 500us, 10ms, 1.5s"),
-        (("--watch", "1s"), "--watch: 1s is not between 5s and 1d"),
+        (("--watch", "1s"), "--watch: 1s is not between 2s and 1d"),
         (
             (*WATCH, "--abort-if", "errors"),
             "--abort-if: 'errors' is no bound; allowed are errors>2x",

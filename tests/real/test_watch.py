@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pymysql
 import pytest
 
 from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.documentation.pages import blocks
 from tests.support.paths import ROOT
 from tests.support.protocol.faulty_proxy import FaultyProxy
 from tests.support.servers.instances import ProxySQL
@@ -49,6 +51,20 @@ READS = (
 )
 CLOSED = "  - {{hostgroup_id: 99, hostname: 127.0.0.1, port: 1}}\n"
 LOAD = ("--threads=8", "--rate=40")
+
+
+PAGE = ROOT / "docs" / "how-to" / "apply-and-watch.md"
+
+
+def skeleton(text: str) -> list[str]:
+    """Return the lines without their numbers. What is seen first differs between runs."""
+    lines = [re.sub(r"[0-9][\w.:]*", "#", line) for line in text.splitlines()]
+    return [line for line in lines if not line.startswith(("seen: ", "rolling back to "))]
+
+
+HARM_ON_THE_PAGE = skeleton(
+    next(block.text for block in blocks(PAGE) if block.text.startswith("rolling back to "))
+)
 
 
 @dataclass
@@ -136,6 +152,9 @@ def test_a_rule_into_a_broken_hostgroup_is_taken_back(shop: Shop, servers: str) 
     shop.write()
     assert proxyctl("plan", "--detailed-exitcode").code == 0
     assert "before rollback to " in proxyctl("history").out
+    if servers:
+        said = skeleton(done.err)
+        assert [line for line in HARM_ON_THE_PAGE if line not in said] == []
 
 
 HARMLESS = {
@@ -231,6 +250,9 @@ def test_a_harmless_change_stays(shop: Shop) -> None:
     assert watch["before"]["queries_per_s"] > 10
     assert watch["after"]["queries_per_s"] > 10
     assert watch["after"]["errors_per_s"] > 0
+    within = next(block.text for block in blocks(PAGE) if block.text.startswith("Watched "))
+    shop.write()
+    assert skeleton(shop.apply("--watch", "8s").out)[-1:] == skeleton(within)
 
 
 def test_a_lost_connection_decides_nothing(shop: Shop) -> None:

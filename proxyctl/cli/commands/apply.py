@@ -170,14 +170,19 @@ def _apply_to_all(
         rolling = replace(rollout_request(request, rollout), watch=batches)
         result = roll_out_approved(targets, fleet, rolling, format, verb="apply", asks=asks)
     judgements = batches.judgements if batches else {}
-    if format == "text" and judgements:
-        from proxyctl.render.harm import watched_text
-
-        # What is said of harm is the error of the instance.
-        well = {name: one for name, one in judgements.items() if not one.is_harm}
-        write("".join(watched_text(name, one, style()) for name, one in well.items()))
+    if watch is not None and format == "text":
+        _write_watched(judgements, watch)
     report_all(result, format, lambda rollout: _rollout_json(rollout, watch, judgements))
     return result.exit_code
+
+
+def _write_watched(judgements: Mapping[str, HarmJudgement], watch: HarmWatch) -> None:
+    """Write what was seen at each instance without harm; of harm its error speaks."""
+    from proxyctl.render.harm import watched_text
+
+    for name, judgement in judgements.items():
+        if not judgement.is_harm:
+            write(watched_text(name, judgement, watch.seconds, style()))
 
 
 def _rollout_json(
@@ -362,7 +367,7 @@ def report_watched(
     with applied(result):
         emit(
             format,
-            text=lambda: watched_text(plan.name, judgement, style()),
+            text=lambda: watched_text(plan.name, judgement, watch.seconds, style()),
             json=lambda: apply_json(plan, result, watch=watch_json(judgement, watch.bounds)),
         )
     return _code(plan, result)
