@@ -42,12 +42,15 @@ class BatchWatch:
         self.judgements: dict[str, HarmJudgement] = {}
         """The last judgement of each instance that was watched, by name."""
 
-    def begin(self, targets: Sequence[Target]) -> None:
-        """Take the first sample of each instance; one that fails is tried again at its batch."""
+    def begin(self, targets: Sequence[Target], *, workers: int) -> None:
+        """Take the first sample of each instance, so many at the same time.
+
+        An instance that fails is tried again at its batch.
+        """
         self._instances = {
             target: InstanceWatch(target, self._watch, self._show) for target in targets
         }
-        _at_once(targets, lambda target: self._instances[target].begin())
+        at_all(targets, lambda target: self._instances[target].begin(), workers=workers)
 
     def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
         """Wait until the time before the change is long enough, for a batch at the same time."""
@@ -127,6 +130,7 @@ class BatchWatch:
             for target, judgement in harmed.items()
             for reason in judgement.reasons
         ]
+        names = ", ".join(target.name for target in harmed)
         if len(applied) > 1:
             for target in applied:
                 yield target, replace(unit[target], error=_several(target, seen))
@@ -140,7 +144,7 @@ class BatchWatch:
             message = (
                 harm_message(apply, harmed[target])
                 if target in harmed
-                else f"{target.name}: its batch does harm"
+                else f"{target.name}: its batch did harm at {names}"
             )
             error, is_done = _taken_back(apply, message, seen)
             error.fix = "; ".join(filter(None, (error.fix, kept)))
@@ -163,8 +167,8 @@ def _taken_back(apply: WatchedApply, message: str, seen: Sequence[str]) -> tuple
 
 def _several(target: Target, seen: Sequence[str]) -> ApplyError:
     return ApplyError(
-        f"{target.name}: its batch does harm, and it was not rolled back: several members of one"
-        " ProxySQL Cluster were changed, and each would undo the others",
+        f"{target.name}: its batch did harm, and was not rolled back: several members of one"
+        " ProxySQL Cluster were changed, and each rollback would undo the others",
         then=[f"seen: {line}" for line in seen],
         fix="apply the files of that time with apply --all",
     )

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from proxyctl.apply.apply import applied
 from proxyctl.apply.request import ApplyRequest
 from proxyctl.apply.result import ApplyResult
-from proxyctl.errors import ApplyError, InstanceError
+from proxyctl.errors import ApplyError, InstanceError, RefusedError
 from proxyctl.fleet.rollout import apply_to
 from proxyctl.fleet.targets import Target
 from proxyctl.harm.counters import Sampler
-from proxyctl.harm.judgement import HarmJudgement, Judge
+from proxyctl.harm.judgement import HarmJudge, HarmJudgement
 from proxyctl.harm.sample import CounterSample
 from proxyctl.harm.taking_back import WatchedApply, not_judged, take_back
 from proxyctl.harm.watching import (
@@ -25,6 +25,17 @@ from proxyctl.harm.watching import (
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible
 from proxyctl.plan.plan import Plan
+
+
+def check_watchable(plan: Plan) -> None:
+    """Refuse a plan whose harm no counter would show. Raises: RefusedError."""
+    changed = [module.name for module in plan.modules if module.does_something]
+    if changed and all(name.startswith("PGSQL ") for name in changed):
+        raise RefusedError(
+            f"{plan.name}: --watch compares the traffic of MySQL clients, and the plan changes only"
+            f" {' and '.join(changed)}",
+            fix="leave out --watch",
+        )
 
 
 @dataclass
@@ -62,7 +73,7 @@ class InstanceWatch:
         """
         return watch_for_harm(
             lambda: self._sampler.take(client),
-            Judge(self._before, self.watch.bounds),
+            HarmJudge(self._before, self.watch.bounds),
             self.watch,
             lambda judgement, seconds: self.show(self.target.name, judgement, seconds),
             pace,
@@ -106,4 +117,4 @@ def _watched(instance: InstanceWatch, apply: WatchedApply) -> HarmJudgement | Ap
 
 def harm_message(apply: WatchedApply, judgement: HarmJudgement) -> str:
     """Return the beginning of the error after harm."""
-    return f"{apply.target.name}: the change does harm after {judgement.after.seconds:.0f} s"
+    return f"{apply.target.name}: the apply did harm within {judgement.after.seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""Judge whether counters after a change show harm. Pure.
+"""HarmJudge whether counters after a change show harm. Pure.
 
 A bound is broken when three of the last five samples are beyond it: one spike is no harm. Beside
 each bound that is relative to the time before stands a least value, below which nothing is harm.
@@ -70,6 +70,8 @@ class HarmJudgement:
     """The counters since."""
     time_ratio: float | None
     """How long the queries take, relative to the same queries before; None if not known."""
+    is_undecided: bool
+    """Whether the last sample is beyond a bound: the next ones decide whether that is harm."""
 
     @property
     def is_harm(self) -> bool:
@@ -77,7 +79,7 @@ class HarmJudgement:
         return self.verdict is HarmVerdict.HARM
 
 
-class Judge:
+class HarmJudge:
     """Judges one instance, sample after sample."""
 
     def __init__(self, before: Sequence[CounterSample], bounds: Mapping[str, HarmBound]) -> None:
@@ -117,6 +119,7 @@ class Judge:
             _figures(self._before, max(self._waited_before.values(), default=0)),
             _figures(self._after, self._waiting_after),
             self._actual_us / self._expected_us if self._expected_us else None,
+            is_undecided=bool(self._recent[-1]),
         )
 
     def _verdict(self, reasons: Sequence[str]) -> HarmVerdict:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from proxyctl.harm.bounds import HarmBound, bounds_of
-from proxyctl.harm.judgement import HarmJudgement, Judge
+from proxyctl.harm.judgement import RECENT, HarmJudge, HarmJudgement
 from proxyctl.harm.sample import CounterSample
 
 BEFORE_S = 30.0
@@ -69,25 +69,28 @@ def samples_before(
 
 def watch_for_harm(
     take: Callable[[], CounterSample],
-    judge: Judge,
+    judge: HarmJudge,
     watch: HarmWatch,
     show: Callable[[HarmJudgement, float], None] = lambda _judgement, _seconds: None,
     pace: Pace = REAL_TIME,
 ) -> HarmJudgement:
     """Return the judgement at the end: of the time, or as soon as there is harm.
 
-    `take`: returns a sample. `show`: receives each judgement and the seconds so far.
-    Raises: as `take`.
+    If the last sample is beyond a bound, a few more decide. `take`: returns a sample. `show`:
+    receives each judgement and the seconds so far. Raises: as `take`.
     """
-    begin = pace.now()
+    begin, late = pace.now(), 0
     while True:
         started = pace.now()
         judgement = judge.add(take())
         passed = pace.now() - begin
         show(judgement, passed)
-        if judgement.is_harm or passed >= watch.seconds or pace.is_over():
+        late += passed >= watch.seconds
+        is_decided = bool(late) and (not judgement.is_undecided or late > RECENT)
+        if judgement.is_harm or is_decided or pace.is_over():
             return judgement
-        pace.sleep(min(_pause(started, pace.now()), watch.seconds - passed))
+        pause = _pause(started, pace.now())
+        pace.sleep(pause if late else min(pause, watch.seconds - passed))
 
 
 def _pause(started: float, ended: float) -> float:

@@ -92,7 +92,7 @@ def test_harm_is_rolled_back(offline: Project, played: PlayedTraffic) -> None:
     error = done.json["error"]
     assert error["type"] == "ApplyError"
     first, seen, restored = error["message"].splitlines()
-    assert re.search(r": the change does harm after [23] s, and was rolled back$", first)
+    assert re.search(r": the apply did harm within [23] s, and was rolled back$", first)
     assert seen == (
         "seen: 3 sessions wait for a connection in hostgroup 20, which answers nobody; before 0"
     )
@@ -153,6 +153,21 @@ def test_a_refused_plan_is_refused_at_once(offline: Project, played: PlayedTraff
     ended(apply("--watch", "1d"), ExitCode.REFUSED, "not applied")
 
 
+@pytest.mark.parametrize("options", [(), ("--all",)])
+def test_postgresql_alone_is_not_watched(offline: Project, options: tuple[str, ...]) -> None:
+    with Sandbox("3.0.3") as sandbox:
+        offline.connect(Instance(sandbox.host, sandbox.port))
+        servers = "version: 1\npgsql_servers: [{hostgroup_id: 1, hostname: pg1}]\n"
+        offline.write(servers + listed([sandbox.port]))
+        ended(
+            apply(*WATCH, *options),
+            ExitCode.REFUSED,
+            ": --watch compares the traffic of MySQL clients",
+            "and the plan changes only PGSQL SERVERS",
+            "fix: leave out --watch",
+        )
+
+
 def test_a_saved_plan_is_watched(played: PlayedTraffic) -> None:
     assert proxyctl("plan", "--out", "reviewed.plan").code == 0
     done = proxyctl("apply", "reviewed.plan", "--auto-approve", *WATCH)
@@ -209,7 +224,7 @@ def test_a_rollback_that_a_guard_refuses(offline: Project, played: PlayedTraffic
     played.broken = (20,)
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE
-    assert re.search(r"does harm after [23] s, but the rollback was refused\n", done.err)
+    assert re.search(r"did harm within [23] s, but the rollback was refused\n", done.err)
     assert "mysql_query_rules: nothing would be left; 1 row would be deleted" in done.err
     assert "with the option that the reason names: proxyctl rollback 2" in done.err
     assert destination(played.sandbox) == "20"
@@ -283,7 +298,7 @@ def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
-    assert re.search(r"px2: the change does harm after [23] s, and was rolled back\n", done.out)
+    assert re.search(r"px2: the apply did harm within [23] s, and was rolled back\n", done.out)
     assert "px1 keep the change; proxyctl rollback --all " in done.out
     assert done.out.endswith(
         "Fleet of 3 instances: 1 applied: px1; 1 rolled back: px2; 1 not touched: px3.\n"
@@ -303,7 +318,7 @@ def test_the_whole_batch_is_rolled_back(fleet: list[PlayedTraffic]) -> None:
     states = {one["name"]: one["state"] for one in done.json["instances"]}
     assert states == {"px1": "rolled back", "px2": "rolled back", "px3": "not touched"}
     problems = {one["name"]: one["problems"] for one in done.json["instances"]}
-    assert problems["px1"][0] == "px1: its batch does harm, and was rolled back"
+    assert problems["px1"][0] == "px1: its batch did harm at px2, and was rolled back"
     assert problems["px1"][1].startswith("seen: px2: 3 sessions wait for a connection")
     verdicts = {one["name"]: one["verdict"] for one in done.json["watch"]}
     assert verdicts["px2"] == "harm"

@@ -10,7 +10,7 @@ import pytest
 from proxyctl.harm.bounds import HarmBound, bounds_of
 from proxyctl.harm.counters import errors_in
 from proxyctl.harm.growth import CounterGrowth, digest_loads
-from proxyctl.harm.judgement import HarmJudgement, HarmVerdict, Judge
+from proxyctl.harm.judgement import HarmJudge, HarmJudgement, HarmVerdict
 from proxyctl.harm.sample import (
     CounterSample,
     DigestCount,
@@ -71,17 +71,17 @@ class Instance:
 
 def judge_of(
     instance: Instance, *bounds: str, errors: int = 0, queries: int = 100, seconds: int = 10
-) -> Judge:
+) -> HarmJudge:
     """Return a judge after some seconds with these counters."""
     before = [instance.second(queries, errors=errors) for _ in range(seconds + 1)]
-    return Judge(before, bounds_of(map(HarmBound.of, bounds)))
+    return HarmJudge(before, bounds_of(map(HarmBound.of, bounds)))
 
 
-def verdicts(judge: Judge, samples: Iterator[CounterSample]) -> list[HarmJudgement]:
+def verdicts(judge: HarmJudge, samples: Iterator[CounterSample]) -> list[HarmJudgement]:
     return [judge.add(sample) for sample in samples]
 
 
-def last_of(judge: Judge, samples: Iterator[CounterSample]) -> HarmJudgement:
+def last_of(judge: HarmJudge, samples: Iterator[CounterSample]) -> HarmJudgement:
     return verdicts(judge, samples)[-1]
 
 
@@ -188,7 +188,7 @@ def test_sessions_that_wait_in_a_busy_hostgroup(waiting: int, is_harm: bool) -> 
 def test_sessions_that_waited_before() -> None:
     instance = Instance()
     before = [instance.second(waiting={20: 8}) for _ in range(5)]
-    judge = Judge(before, bounds_of([]))
+    judge = HarmJudge(before, bounds_of([]))
     assert not last_of(judge, (instance.second(waiting={20: 24}) for _ in range(9))).is_harm
     assert last_of(judge, (instance.second(waiting={20: 25}) for _ in range(3))).is_harm
 
@@ -214,7 +214,7 @@ def test_connections_that_fail_and_a_server_that_is_shunned() -> None:
 def test_a_server_that_was_shunned_before() -> None:
     instance = Instance()
     before = [instance.second(shunned=[SERVER]) for _ in range(5)]
-    judge = Judge(before, bounds_of([]))
+    judge = HarmJudge(before, bounds_of([]))
     assert not last_of(judge, (instance.second(shunned=[SERVER]) for _ in range(9))).is_harm
 
 
@@ -232,7 +232,7 @@ def test_counters_that_fall_start_again() -> None:
     for _ in range(5):
         instance.second(1000, errors=500, failures=50)
     before = [instance.sample, *(instance.second(errors=1) for _ in range(5))]
-    judge = Judge(before, bounds_of([]))
+    judge = HarmJudge(before, bounds_of([]))
     restarted = CounterSample(
         at=instance.sample.at + 1,
         queries=3,
@@ -260,13 +260,13 @@ def test_errors_that_vanish_begin_at_zero_again() -> None:
 # -- times ----------------------------------------------------------------------------------------
 
 
-def times(instance: Instance, *bounds: str) -> Judge:
+def times(instance: Instance, *bounds: str) -> HarmJudge:
     """Return a judge that has seen 100 executions of 2 ms each of two digests in hostgroup 20."""
     before = [
         instance.digests(A=(20, 100, 200), B=(20, 100, 200)),
         instance.digests(A=(20, 200, 400), B=(20, 200, 400)),
     ]
-    return Judge(before, bounds_of(map(HarmBound.of, bounds)))
+    return HarmJudge(before, bounds_of(map(HarmBound.of, bounds)))
 
 
 def test_queries_that_got_slower_elsewhere() -> None:
@@ -297,7 +297,7 @@ def test_another_mix_of_equally_fast_queries_is_no_harm() -> None:
         instance.digests(fast=(20, 1000, 1000), slow=(20, 10, 10_000)),
         instance.digests(fast=(20, 2000, 2000), slow=(20, 20, 20_000)),
     ]
-    judge = Judge(before, bounds_of([HarmBound.of("time>2x")]))
+    judge = HarmJudge(before, bounds_of([HarmBound.of("time>2x")]))
     samples = (
         instance.digests(fast=(20, 2000, 2000), slow=(20, 20 + 100 * n, 20_000 + 100_000 * n))
         for n in (1, 2, 3)
@@ -381,7 +381,7 @@ def test_a_slow_instance_is_asked_less_often(took_s: float, samples: int) -> Non
     watch = HarmWatch(60.0)
     judgement = watch_for_harm(
         time.take,
-        Judge(before, watch.bounds),
+        HarmJudge(before, watch.bounds),
         watch,
         lambda _judgement, seconds: shown.append(seconds),
         time.pace,
@@ -395,7 +395,25 @@ def test_harm_ends_the_watch() -> None:
     time = Time()
     before = [time.take(), time.take()]
     watch = HarmWatch(300.0)
-    judge = Judge(before, watch.bounds)
+    judge = HarmJudge(before, watch.bounds)
     judgement = watch_for_harm(lambda: time.take(waiting=2), judge, watch, pace=time.pace)
     assert judgement.is_harm
     assert time.now < 4
+
+
+@pytest.mark.parametrize(("lasts", "is_harm"), [(1, False), (2, False), (3, True)])
+def test_what_begins_at_the_end_is_still_decided(lasts: int, is_harm: bool) -> None:
+    time = Time()
+    before = [time.take(), time.take()]
+    watch = HarmWatch(10.0)
+    begin = time.now + 9.5
+    waiting = iter([2] * lasts)
+
+    def take() -> CounterSample:
+        return time.take(waiting=next(waiting, 0) if time.now >= begin else 0)
+
+    judge = HarmJudge(before, watch.bounds)
+    judgement = watch_for_harm(take, judge, watch, pace=time.pace)
+    assert judgement.is_harm is is_harm
+    assert not judgement.is_undecided or is_harm
+    assert time.now < 10 + lasts + 2

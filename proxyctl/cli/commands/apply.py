@@ -100,7 +100,7 @@ def _apply_watched(
 ) -> int:
     """Apply to one instance, watch it, and roll back if the change does harm."""
     from proxyctl.apply.request import Approval
-    from proxyctl.harm.instance import InstanceWatch, apply_watched
+    from proxyctl.harm.instance import InstanceWatch, apply_watched, check_watchable
     from proxyctl.plan.plan import raise_refusals
 
     with watched_lines(watch) as show:
@@ -108,6 +108,7 @@ def _apply_watched(
         instance.begin()
         # Planned also without a question: before a plan that changes nothing, no time is waited.
         plan = planned_fleet([target], request.options, fleet).only().plan
+        check_watchable(plan)
         if saved is not None:
             saved.check_address(target.login.address)
             request = replace(request, approval=Approval(saved))
@@ -161,12 +162,15 @@ def _apply_to_all(
     """Plan all instances, ask once for each distinct plan, and roll out."""
     from proxyctl.fleet.members import as_applied
     from proxyctl.harm.batches import BatchWatch
+    from proxyctl.harm.instance import check_watchable
 
     with watched_lines(watch) as show:
         batches = BatchWatch(watch, request, show) if watch else None
         if batches is not None:
-            batches.begin(targets)
+            batches.begin(targets, workers=rollout.parallel)
         fleet = as_applied(planned_fleet(targets, request.options, rollout))
+        for planned in fleet.planned if watch else ():
+            check_watchable(planned.own_plan)
         rolling = replace(rollout_request(request, rollout), watch=batches)
         result = roll_out_approved(targets, fleet, rolling, format, verb="apply", asks=asks)
     judgements = batches.judgements if batches else {}
