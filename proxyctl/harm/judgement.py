@@ -70,8 +70,8 @@ class HarmJudgement:
     """The counters since."""
     time_ratio: float | None
     """How long the queries take, relative to the same queries before; None if not known."""
-    is_undecided: bool
-    """Whether the last sample is beyond a bound: the next ones decide whether that is harm."""
+    beyond: Sequence[str] = ()
+    """What is beyond a bound in the last sample: the next ones decide whether that is harm."""
 
     @property
     def is_harm(self) -> bool:
@@ -119,7 +119,7 @@ class HarmJudge:
             _figures(self._before, max(self._waited_before.values(), default=0)),
             _figures(self._after, self._waiting_after),
             self._actual_us / self._expected_us if self._expected_us else None,
-            is_undecided=bool(self._recent[-1]),
+            beyond=[*self._recent[-1].values()],
         )
 
     def _verdict(self, reasons: Sequence[str]) -> HarmVerdict:

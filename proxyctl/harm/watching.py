@@ -86,7 +86,7 @@ def watch_for_harm(
         passed = pace.now() - begin
         show(judgement, passed)
         late += passed >= watch.seconds
-        is_decided = bool(late) and (not judgement.is_undecided or late > RECENT)
+        is_decided = bool(late) and (not judgement.beyond or late > RECENT)
         if judgement.is_harm or is_decided or pace.is_over():
             return judgement
         pause = _pause(started, pace.now())

@@ -38,9 +38,23 @@ def watch_json(
 
 
 def live_text(name: str, judgement: HarmJudgement, passed_s: float, watch_s: float) -> str:
-    """Return the line that is shown while the watch runs."""
-    time = f"{_clock(passed_s)} of {_clock(watch_s)}"
-    return f"{printable(name)} {time}  {judgement.verdict}  {_figures_text(judgement)}"
+    """Return the line that is shown while the watch runs: what is beyond a bound, or the counters.
+
+    A terminal cuts it at its right edge.
+    """
+    head = f"{printable(name)} {_clock(passed_s)} of {_clock(watch_s)}"
+    if judgement.beyond:
+        return f"{head}  beyond the bounds: {printable('; '.join(judgement.beyond))}"
+    before, after = judgement.before, judgement.after
+    figures = "  ".join(
+        f"{label} {number_text(round(now, 1))} ({number_text(round(then, 1))})"
+        for label, now, then in (
+            ("queries/s", after.queries_per_s, before.queries_per_s),
+            ("errors/s", after.errors_per_s, before.errors_per_s),
+            ("waiting", after.waiting, before.waiting),
+        )
+    )
+    return f"{head}  {judgement.verdict}  {figures}"
 
 
 def watched_text(name: str, judgement: HarmJudgement, watch_s: float, style: Style = PLAIN) -> str:

@@ -17,6 +17,7 @@ import pytest
 from proxyctl.errors import ExitCode
 from proxyctl.sandbox import CutConnectionError, Sandbox
 from tests.support.commands.cli import Outcome, Project, proxyctl
+from tests.support.commands.pseudo_terminal import shown
 from tests.support.commands.story import apply, ended, listed
 from tests.support.servers.instances import Instance
 from tests.support.servers.layers import everywhere
@@ -137,6 +138,30 @@ def test_a_bound_of_the_command_line(played: PlayedTraffic) -> None:
     watch = done.json["watch"]
     assert watch["bounds"] == ["errors>1/s", "waiting>3", "failures>3x", "time>5x"]
     assert (watch["before"]["waiting"], watch["after"]["waiting"]) == (0, 3)
+
+
+def test_a_terminal_shows_one_line_that_ends_before_the_result(played: PlayedTraffic) -> None:
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", *WATCH]
+    written = shown(command, columns=120, TERM="xterm", NO_COLOR="1")
+    _, *lines = written.split("\r\x1b[2K")
+    *live, result = lines
+    assert len([line for line in live if line]) >= 4
+    assert all("\n" not in line and len(line) < 120 for line in live)
+    assert re.match(r"127\.0\.0\.1:\d+ 0:00 of 0:05  within the bounds  queries/s [1-9]", live[0])
+    assert result.startswith("Watched 127.0.0.1:")
+
+
+def test_a_terminal_shows_what_is_beyond_a_bound(played: PlayedTraffic) -> None:
+    played.broken = (20,)
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", *WATCH]
+    written = shown(command, columns=120, TERM="xterm", NO_COLOR="1")
+    _, first, second, third, *_ = written.split("\r\x1b[2K")
+    expected = (
+        "  beyond the bounds: 3 sessions wait for a connection in hostgroup 20, which answers"
+    )
+    assert expected in first
+    assert expected in second
+    assert third.startswith("rolling back to ")
 
 
 def test_where_nothing_differs_nothing_is_waited_for(

@@ -415,5 +415,5 @@ def test_what_begins_at_the_end_is_still_decided(lasts: int, is_harm: bool) -> N
     judge = HarmJudge(before, watch.bounds)
     judgement = watch_for_harm(take, judge, watch, pace=time.pace)
     assert judgement.is_harm is is_harm
-    assert not judgement.is_undecided or is_harm
+    assert bool(judgement.beyond) is is_harm
     assert time.now < 10 + lasts + 2
