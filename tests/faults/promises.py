@@ -23,6 +23,7 @@ class Case:
 
     `kind`: the fault.
     `again` and `state_again` are a second, plain apply without faults and the state that it left.
+    `is_rollback`: what goes wrong is the rollback after a watch; `before` is what the apply made.
     There is no second apply where the first one left the instance as it was, lock included.
     `locks` and `locks_again` are the numbers of live locks after the first and the second apply.
     """
@@ -36,6 +37,18 @@ class Case:
     again: Outcome | None
     state_again: State
     locks_again: int
+    is_rollback: bool = False
+
+    @property
+    def meanings(self) -> dict[str, State]:
+        """The states that the words of a report mean."""
+        if self.is_rollback:
+            return {
+                "as before": self.before,
+                "as in the files": self.before,
+                "as in the snapshot": self.after,
+            }
+        return {"as before": self.before, "as in the files": self.after}
 
 
 def runtime_is_whole(case: Case) -> Iterator[str]:
@@ -82,7 +95,7 @@ def report_is_true(case: Case) -> Iterator[str]:
     for module in MODULES:
         for layer in (MEMORY, RUNTIME, DISK):
             words = reported.get((module, layer), "as in the files" if code == 0 else "as before")
-            expected = {"as before": case.before, "as in the files": case.after}.get(words)
+            expected = case.meanings.get(words)
             if expected is None and words != "unverified":
                 yield f"{module}: {layer} is reported as {words!r}, which is no known state"
             if expected and case.state[module, layer] != expected[module, layer]:

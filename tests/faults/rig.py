@@ -15,8 +15,12 @@ from tests.support.commands.cli import Outcome
 from tests.support.commands.forked import Forked, login
 from tests.support.every_module import AFTER, BEFORE
 from tests.support.protocol.fault_kinds import FREEZES, KINDS, error
-from tests.support.protocol.faulty_proxy import Fault, FaultyProxy, Place
+from tests.support.protocol.faulty_proxy import Exchange, Fault, FaultyProxy, Place
+from tests.support.protocol.mysql_servers import result
 from tests.support.servers.instances import Instance
+
+BACK = ("--allow-shard-moves",)
+"""What the way back needs: a schema of fast routing leaves the sharding."""
 
 AGAIN = ("--lock-timeout", "0")
 """The second run takes no option that allows anything, and does not wait for a lock."""
@@ -34,15 +38,34 @@ class Course:
     """One course that an apply can take.
 
     `files`: the files to apply. `behind`: faults are tried only after this statement, at which
-    `goes_wrong` happens each time.
+    `goes_wrong` happens each time. `is_watched`: the apply is watched and does harm; faults are
+    tried from then on, so they meet a rollback.
     """
 
     name: str
     files: str = AFTER
     behind: str | None = None
     goes_wrong: Fault | None = None
+    is_watched: bool = False
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The further options of the apply."""
+        return ("--watch", "2s", *BACK) if self.is_watched else ()
 
 
+WAITING = result([b"hostgroup", b"count(*)"], [[b"99", b"3"]])
+"""Sessions that wait for a connection, in a hostgroup that answers nobody."""
+APPLIED = "SAVE ADMIN VARIABLES TO DISK"
+"""The last statement of an apply that writes."""
+
+
+def sessions_wait(exchange: Exchange) -> None:
+    """Sessions wait for a connection."""
+    exchange.deliver(WAITING)
+
+
+WATCHED = Course("rolled back: the watch sees harm", is_watched=True)
 COURSES = (
     Course("apply"),
     Course("put back: a SAVE fails", behind="SAVE ADMIN VARIABLES TO DISK", goes_wrong=error),
@@ -75,6 +98,7 @@ class Rig:
     def __init__(self, instance: Instance, proxy: FaultyProxy, folder: Path) -> None:
         self.instance = instance
         self.proxy = proxy
+        proxy.instead = self._harm
         self._folder = folder
         self._formats = itertools.cycle(("text", "json"))
         self.look = Look(instance)
@@ -89,6 +113,8 @@ class Rig:
 
     def boundaries(self, course: Course) -> list[Boundary]:
         """Run an apply on this course, and return its statements in order."""
+        if course.is_watched:
+            return self._watched_boundaries(course)
         log = self._log(course.files, {})
         begin, prior = 0, {}
         if course.behind is not None:
@@ -98,26 +124,41 @@ class Rig:
             log = self._log(course.files, prior)
         return [Boundary(course, place, sql, prior) for place, sql in log[begin:]]
 
-    def _log(self, files: str, faults: Mapping[Place, Fault]) -> list[tuple[Place, str]]:
+    def _watched_boundaries(self, course: Course) -> list[Boundary]:
+        """Return the statements of the last connection: of the watch, and of the rollback."""
+        log = self._log(course.files, {}, *course.options)
+        watch = log[-1][0].connection
+        statements = [one for one in log if one[0].connection == watch]
+        # Digests are read every five seconds, so the end comes a statement earlier or later.
+        return [Boundary(course, *one, {}) for one in statements[:-2]]
+
+    def _log(
+        self, files: str, faults: Mapping[Place, Fault], *options: str
+    ) -> list[tuple[Place, str]]:
         self.put_back()
-        self._through_proxy(files, faults)
+        self._through_proxy(files, faults, None, *options)
         return self.proxy.log
 
     def attempt(self, boundary: Boundary, kind: str) -> Case:
         """Apply with this fault at this statement, and read the state that it leaves."""
         outcome = self._until_it_happens(boundary, kind)
         state, left_s = self.look(), self._locks()
-        is_untouched = state == self.before and not left_s
+        # A rollback goes the other way: back from what the apply has made.
+        files, before, after, again = AFTER, self.before, self.after, AGAIN
+        if boundary.course.is_watched:
+            files, before, after, again = BEFORE, after, before, (*AGAIN, *BACK)
+        is_untouched = state == before and not left_s and not boundary.course.is_watched
         return Case(
             kind=kind,
-            before=self.before,
-            after=self.after,
+            before=before,
+            after=after,
             state=state,
             outcome=outcome,
             locks=_live(left_s),
-            again=None if is_untouched else self.run(AFTER, self.instance.port, *AGAIN),
+            again=None if is_untouched else self.run(files, self.instance.port, *again),
             state_again=state if is_untouched else self.look(),
             locks_again=_live(self._locks()),
+            is_rollback=boundary.course.is_watched,
         )
 
     def _until_it_happens(self, boundary: Boundary, kind: str) -> Outcome:
@@ -128,7 +169,8 @@ class Rig:
         faults = {**boundary.prior, boundary.place: KINDS[kind]}
         for patience_s in PATIENCE_S if kind in FREEZES else (None,):
             self.put_back()
-            outcome = self._through_proxy(boundary.course.files, faults, patience_s)
+            course = boundary.course
+            outcome = self._through_proxy(course.files, faults, patience_s, *course.options)
             if boundary.place in self.proxy.happened:
                 return outcome
         raise AssertionError(f"{kind} at {boundary.text()} did not happen: {outcome.text}")
@@ -148,8 +190,18 @@ class Rig:
         left = "SELECT expires-CAST(strftime('%s','now') AS INT) FROM proxyctl_lock"
         return [int(str(seconds)) for (seconds,) in self.instance.query(left)]
 
+    def _harm(self, sql: str) -> Fault | None:
+        """Let sessions wait after an apply that is watched."""
+        if "stats_mysql_processlist" not in sql:
+            return None
+        return sessions_wait if any(sent == APPLIED for _, sent in self.proxy.log) else None
+
     def _through_proxy(
-        self, files: str, faults: Mapping[Place, Fault], patience_s: float | None = None
+        self,
+        files: str,
+        faults: Mapping[Place, Fault],
+        patience_s: float | None = None,
+        *options: str,
     ) -> Outcome:
         self.proxy.arm(faults)
         outcome = self.run(
@@ -157,6 +209,7 @@ class Rig:
             self.proxy.port,
             "--format",
             next(self._formats),
+            *options,
             proxy=self.proxy,
             patience_s=patience_s,
         )

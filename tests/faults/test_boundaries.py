@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.promises import broken
-from tests.faults.rig import COURSES, Boundary, Rig
+from tests.faults.rig import COURSES, WATCHED, Boundary, Rig
 from tests.faults.stops import STOPS, Stops, broken_by_stop
 from tests.faults.trying import REAL, SANDBOX, rig_for
 from tests.support.protocol.fault_kinds import KINDS, can_happen
@@ -55,6 +55,20 @@ def test_a_fault_leaves_nothing_half_done(
         for boundary in choice.sample(possible, min(count, len(possible))):
             case = rig.attempt(boundary, kind)
             assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"
+
+
+@pytest.fixture(scope="module")
+def watched(rig: Rig) -> list[Boundary]:
+    """The statements of a watch that sees harm, and of the rollback."""
+    return rig.boundaries(WATCHED)
+
+
+@pytest.mark.parametrize("kind", ["lost after", "error", "killed before", "killed after"])
+def test_a_fault_while_harm_is_rolled_back(rig: Rig, watched: list[Boundary], kind: str) -> None:
+    choice = random.Random(f"{SEED} watched {kind}")
+    boundary = choice.choice(watched)
+    case = rig.attempt(boundary, kind)
+    assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"
 
 
 @pytest.mark.parametrize("kind", STOPS)

@@ -127,7 +127,8 @@ class FaultyProxy(TcpServer):
 
     `log`: every statement since it was armed, in the order of their arrival. `kill`: ends the
     proxyctl that is served. `watch`: called with every answered statement, before proxyctl gets
-    the answer.
+    the answer. `instead`: returns what happens to a statement, at any place without a fault; None
+    for what ProxySQL would do.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -135,6 +136,7 @@ class FaultyProxy(TcpServer):
         self._target = (host, port)
         self.kill: Callable[[], None] = lambda: None
         self.watch: Callable[[int, str, bytes], None] = lambda _connection, _sql, _answer: None
+        self.instead: Callable[[str], Fault | None] = lambda _sql: None
         self.log: list[tuple[Place, str]] = []
         self.happened: list[Place] = []
         self._faults: Mapping[Place, Fault] = {}
@@ -188,6 +190,8 @@ class FaultyProxy(TcpServer):
             fault = self._faults.get(place)
             if fault is not None:
                 self.happened.append(place)
+            else:
+                fault = self.instead(sql)
         exchange = Exchange(sql, packet, client, server, self.kill)
         if fault is not None:
             fault(exchange)
