@@ -75,14 +75,17 @@ def watched_lines(
     watch: HarmWatch | None,
 ) -> Iterator[Callable[[str, HarmJudgement, float], None]]:
     """Yield the function that shows a judgement of an instance on the terminal, in one line."""
+    if watch is None:
+        yield lambda _name, _judgement, _passed_s: None
+        return
     from proxyctl.render.harm import live_text
 
     with live_line() as show:
 
         def show_judgement(name: str, judgement: HarmJudgement, passed_s: float) -> None:
-            if watch is not None:
-                # After harm other messages follow.
-                is_over = judgement.is_harm
-                show("" if is_over else live_text(name, judgement, passed_s, watch.seconds))
+            is_last = passed_s >= watch.seconds and not judgement.beyond
+            # Other messages follow the last one.
+            is_over = judgement.is_harm or is_last
+            show("" if is_over else live_text(name, judgement, passed_s, watch.seconds))
 
         yield show_judgement

@@ -54,6 +54,9 @@ class BatchWatch:
 
     def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
         """Wait until the time before the change is long enough, for a batch at the same time."""
+        for target in targets:
+            if self._instances[target].announce(self._request.reporter.progress):
+                break
         _, failed = _at_once(targets, lambda target: self._instances[target].settle())
         return _by_target(targets, failed)
 
@@ -67,15 +70,15 @@ class BatchWatch:
             for target, rolled in unit.items()
             if rolled.state in _CHANGED and rolled.error is None
         }
-        harmed, failed = self._judge([*changed])
+        whole = f"proxyctl rollback --all {rollout} takes the whole rollout back"
+        harmed, failed = self._judge([*changed], whole)
         results = {
             target: replace(changed[target], error=self._not_judged(changed[target], target, error))
             for target, error in _by_target([*changed], failed).items()
         }
         if not harmed:
             return results
-        whole = f"proxyctl rollback --all {rollout} takes the whole rollout back"
-        kept = f"{', '.join(earlier)} keep the change; {whole}" if earlier else ""
+        kept = f"the change stays at {', '.join(earlier)}; {whole}" if earlier else ""
         with uninterrupted():
             for unit in units:
                 mine = {target: changed[target] for target in unit if target in changed}
@@ -83,9 +86,12 @@ class BatchWatch:
         return results
 
     def _judge(
-        self, targets: Sequence[Target]
+        self, targets: Sequence[Target], way_back: str
     ) -> tuple[dict[Target, HarmJudgement], Sequence[Failed]]:
-        """Return the judgements of harm, and the instances that could not be watched."""
+        """Return the judgements of harm, and the instances that could not be watched.
+
+        `way_back`: how to take the change back after an interrupt.
+        """
         is_over = threading.Event()
         pace = Pace(time.monotonic, is_over.wait, is_over.is_set)
 
@@ -102,7 +108,8 @@ class BatchWatch:
             is_over.set()
             names = ", ".join(target.name for target in targets)
             self._request.reporter.warning(
-                f"interrupted while watching: nothing is decided, and the change stays at {names}"
+                f"interrupted while watching: nothing is decided, and the change stays at {names};"
+                f" {way_back}"
             )
             raise
         self.judgements |= {target.name: judgement for target, judgement in judged}

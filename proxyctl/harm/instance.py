@@ -58,6 +58,14 @@ class InstanceWatch:
         with self.target.connect() as client:
             self._before = [self._sampler.take(client)]
 
+    def announce(self, say: Callable[[str], None], pace: Pace = REAL_TIME) -> bool:
+        """Say that the apply waits for the time before it; return whether it does."""
+        is_short = not self._before or pace.now() - self._before[0].at < self.watch.before_s
+        if is_short:
+            seconds = self.watch.before_s
+            say(f"watching the traffic before the apply, for at least {seconds:g} s")
+        return is_short
+
     def settle(self, pace: Pace = REAL_TIME) -> None:
         """Wait until the time before the change is long enough. Raises: InstanceError."""
         with self.target.connect() as client:

@@ -93,7 +93,7 @@ def test_harm_is_rolled_back(offline: Project, played: PlayedTraffic) -> None:
     error = done.json["error"]
     assert error["type"] == "ApplyError"
     first, seen, restored = error["message"].splitlines()
-    assert re.search(r": the apply did harm within [23] s, and was rolled back$", first)
+    assert re.search(r": the apply did harm within \d+ s, and was rolled back$", first)
     assert seen == (
         "seen: 3 sessions wait for a connection in hostgroup 20, which answers nobody; before 0"
     )
@@ -145,9 +145,9 @@ def test_a_terminal_shows_one_line_that_ends_before_the_result(played: PlayedTra
     written = shown(command, columns=120, TERM="xterm", NO_COLOR="1")
     _, *lines = written.split("\r\x1b[2K")
     *live, result = lines
-    assert len([line for line in live if line]) >= 4
+    assert len([line for line in live if line]) >= 2
     assert all("\n" not in line and len(line) < 120 for line in live)
-    assert re.match(r"127\.0\.0\.1:\d+ 0:00 of 0:05  within the bounds  queries/s [1-9]", live[0])
+    assert re.match(r"127\.0\.0\.1:\d+ 0:0\d of 0:05  within the bounds  queries/s [1-9]", live[0])
     assert result.startswith("Watched 127.0.0.1:")
 
 
@@ -249,7 +249,7 @@ def test_a_rollback_that_a_guard_refuses(offline: Project, played: PlayedTraffic
     played.broken = (20,)
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE
-    assert re.search(r"did harm within [23] s, but the rollback was refused\n", done.err)
+    assert re.search(r"did harm within \d+ s, but the rollback was refused\n", done.err)
     assert "mysql_query_rules: nothing would be left; 1 row would be deleted" in done.err
     assert "with the option that the reason names: proxyctl rollback 2" in done.err
     assert destination(played.sandbox) == "20"
@@ -318,19 +318,27 @@ def fleet(offline: Project) -> Iterator[list[PlayedTraffic]]:
         yield [*map(PlayedTraffic, sandboxes)]
 
 
+def test_a_terminal_is_clear_between_two_batches(fleet: list[PlayedTraffic]) -> None:
+    command = [sys.executable, "-m", "proxyctl", "apply", "--all", "--auto-approve", *WATCH]
+    written = shown(command, columns=120, TERM="xterm", NO_COLOR="1")
+    assert written.count("watching the traffic before the apply, for at least 5 s") == 1
+    assert "\r\x1b[2Kbatch 2 of 3: px2\r\n" in written
+    assert re.search(r"px1 0:0\d of 0:05  within the bounds  queries/s ", written)
+
+
 def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     fleet[1].broken = (20,)
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
-    assert re.search(r"px2: the apply did harm within [23] s, and was rolled back\n", done.out)
-    assert "px1 keep the change; proxyctl rollback --all " in done.out
+    assert re.search(r"px2: the apply did harm within \d+ s, and was rolled back\n", done.out)
+    assert "; the change stays at px1; proxyctl rollback --all " in done.out
     assert done.out.endswith(
         "Fleet of 3 instances: 1 applied: px1; 1 rolled back: px2; 1 not touched: px3.\n"
     )
     assert "Watched px1 for 0:05: within the bounds." in done.out
     assert "Watched px2" not in done.out
-    command = done.out.partition("; proxyctl ")[2].split()[:3]
+    command = done.out.partition("stays at px1; proxyctl ")[2].split()[:3]
     assert proxyctl(*command, "--auto-approve").code == 0
     assert [destination(one.sandbox) for one in fleet] == ["10", "10", "10"]
 
@@ -361,8 +369,8 @@ def test_an_interrupt_of_a_watched_rollout(fleet: list[PlayedTraffic]) -> None:
     fleet[0].at_sample[2] = lambda: os.kill(os.getpid(), signal.SIGINT)
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INTERRUPTED, done.text
-    said = "interrupted while watching: nothing is decided, and the change stays at px1\n"
-    assert said in done.err
+    said = "interrupted while watching: nothing is decided, and the change stays at px1; "
+    assert f"{said}proxyctl rollback --all " in done.err
     assert "1 applied: px1; 2 not touched: px2, px3." in done.out
 
 

@@ -118,7 +118,7 @@ def _apply_watched(
         raise_refusals(plan, of_saved=saved is not None)
         if plan.is_in_sync:
             return report(plan, None, format)
-        say(f"watching the traffic before the apply, for at least {watch.before_s:g} s")
+        instance.announce(say)
         codes: list[int] = []
 
         def report_early(plan: Plan, result: ApplyResult | None) -> None:
