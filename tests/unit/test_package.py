@@ -11,10 +11,10 @@ from hatchling.builders.wheel import WheelBuilder
 from tests.support.paths import ROOT
 
 
-def test_the_starters_of_init_are_in_the_wheel(tmp_path: Path) -> None:
+def test_the_files_that_are_not_code_are_in_the_wheel(tmp_path: Path) -> None:
     (built,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(built).namelist())
-    assert "proxyctl/py.typed" in names
+    assert {"proxyctl/py.typed", "proxyctl/catalog/sentences.toml"} <= names
     templates = [p.relative_to(ROOT) for p in (ROOT / "templates").rglob("*") if p.is_file()]
     assert templates
     for path in templates:
