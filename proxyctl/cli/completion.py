@@ -63,6 +63,14 @@ def node_names(context: typer.Context) -> Iterator[str]:
 
 
 @completion
+def key_names(_: typer.Context) -> Iterator[str]:
+    """Yield the tables, columns and variables for `schema --key`."""
+    from proxyctl.config.keys import known_keys
+
+    yield from known_keys()
+
+
+@completion
 def check_names(_: typer.Context) -> Iterator[str]:
     """Yield the codes and names of lint's checks."""
     from proxyctl.lint.check import all_checks

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from proxyctl.api import RowFormat, SecretForm
+from proxyctl.cli.completion import key_names
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
-from proxyctl.cli.option import OR_STDOUT, choice, out_option
+from proxyctl.cli.option import OR_STDOUT, choice, no_such, out_option, value
 from proxyctl.cli.options import (
     FleetOptions,
     FormatOption,
@@ -115,15 +116,38 @@ def render(
     return ExitCode.DONE
 
 
-def schema(out: OutOption = None) -> int:
+def schema(
+    key: str | None = value(
+        "NAME",
+        "Explain this table, column (TABLE.COLUMN) or variable instead.",
+        autocompletion=key_names,
+    ),
+    out: OutOption = None,
+) -> int:
     """Print the JSON Schema of the file format, for editors."""
-    from proxyctl.config.json_schema import schema_text
-
-    if out:
-        write_file(Path(out), schema_text())
+    if key is not None:
+        text = _explained(key)
     else:
-        write(schema_text())
+        from proxyctl.config.json_schema import schema_text
+
+        text = schema_text()
+    if out:
+        write_file(Path(out), text)
+    else:
+        write(text)
     return ExitCode.DONE
+
+
+def _explained(name: str) -> str:
+    """Return what a key does. Raises: UsageError if there is no such key."""
+    from proxyctl.config.keys import explain_key, known_keys
+    from proxyctl.render.keys import key_text
+
+    found = explain_key(name)
+    if found is None:
+        fix = "name a table, a column such as mysql_servers.weight, or a variable"
+        raise no_such("--key", name, "table, column or variable", known_keys(name), fix=fix)
+    return key_text(found)
 
 
 def export(

@@ -1,0 +1,165 @@
+"""What stands about a key of the files in the reference pages and in `schema --key`.
+
+A key is a table, a column (`mysql_servers.weight`) or a variable (`mysql-threads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from proxyctl.catalog import TABLES, Column, Table, Variable, VariableKind
+from proxyctl.catalog.releases import OLDEST
+from proxyctl.catalog.sentences import (
+    column_sentence,
+    manual,
+    table_sentence,
+    variable_sentence,
+)
+from proxyctl.catalog.variables import (
+    CHOICES,
+    READ_ONLY,
+    RESTART_TO_TAKE_EFFECT,
+    STEPS,
+    VARIABLES,
+)
+from proxyctl.config.columns import expected
+
+_FILE_DEFAULTS = {"active": "default `1`", "status": "left alone", "password": "left alone"}
+"""Columns whose default in a file is not ProxySQL's."""
+
+
+@dataclass(frozen=True)
+class KeyDoc:
+    """A column or a variable."""
+
+    name: str
+    """The name: of a column with its table before it."""
+    sentence: str
+    """What it does; empty if nobody knows."""
+    facts: tuple[str, ...]
+    """The values it takes, its default, its releases, and what else is to be known of it."""
+    manual: str | None
+    """The address of its page in ProxySQL's manual."""
+
+
+@dataclass(frozen=True)
+class TableDoc:
+    """A table."""
+
+    name: str
+    """The name."""
+    sentence: str
+    """What it holds; empty if nobody knows."""
+    facts: tuple[str, ...]
+    """Its admin module, its key and its releases."""
+    manual: str | None
+    """The address of its page in ProxySQL's manual."""
+    columns: dict[str, KeyDoc]
+    """The columns of all releases, each in its newest form."""
+
+
+def explain_key(name: str) -> KeyDoc | TableDoc | None:
+    """Return what is known about a key; None if there is no key of this name."""
+    if name in VARIABLES:
+        return variable_doc(VARIABLES[name])
+    table_name, _, column = name.partition(".")
+    table = TABLES.get(table_name)
+    if table is None or table.prefix is not None:
+        return None
+    doc = table_doc(table)
+    return doc.columns.get(column) if column else doc
+
+
+def known_keys(like: str = "") -> Iterator[str]:
+    """Yield the names of all keys; if `like` names a table, `table.column`s of it only."""
+    table = TABLES.get(like.partition(".")[0])
+    if table is not None and table.prefix is None:
+        yield from (f"{table.name}.{column.name}" for column in table.columns)
+        return
+    yield from VARIABLES
+    for known in TABLES.values():
+        if known.prefix is None:
+            yield known.name
+            yield from (f"{known.name}.{column.name}" for column in known.columns)
+
+
+def table_doc(table: Table) -> TableDoc:
+    """Return what is known about a table."""
+    names = dict.fromkeys(column.name for column in table.columns)
+    facts = (
+        f"admin module {table.admin_module}",
+        f"key {', '.join(f'`{column}`' for column in table.key)}",
+        *_versions(table.since, table.until),
+    )
+    return TableDoc(
+        table.name,
+        table_sentence(table.name) or "",
+        facts,
+        manual(table.name),
+        {name: _column_doc(table, name) for name in names},
+    )
+
+
+def _column_doc(table: Table, name: str) -> KeyDoc:
+    forms = [column for column in table.columns if column.name == name]
+    return KeyDoc(
+        f"{table.name}.{name}",
+        column_sentence(table.name, name) or "",
+        (
+            expected(forms[-1]),
+            _column_default(forms[-1]),
+            *_versions(forms[0].since, forms[-1].until, table.since),
+        ),
+        manual(table.name),
+    )
+
+
+def _column_default(column: Column) -> str:
+    if column.is_required:
+        return "required"
+    if column.name in _FILE_DEFAULTS:
+        return _FILE_DEFAULTS[column.name]
+    if column.default is None:
+        return "default `''`" if column.notnull else "default NULL"
+    return f"default `{column.default!r}`"
+
+
+def variable_doc(variable: Variable) -> KeyDoc:
+    """Return what is known about a variable."""
+    facts = [_variable_values(variable)]
+    if variable.default is not None:
+        facts.append(f"default `{variable.default or repr('')}`")
+    facts += _versions(variable.since, variable.until)
+    if variable.name in RESTART_TO_TAKE_EFFECT:
+        facts.append("takes effect at a restart")
+    if variable.name in READ_ONLY:
+        facts.append("read only")
+    if variable.secret:
+        facts.append("secret")
+    side = variable.name.partition("-")[0]
+    sentence = variable_sentence(variable.name) or ""
+    return KeyDoc(variable.name, sentence, tuple(facts), manual(f"{side}_variables"))
+
+
+def _variable_values(variable: Variable) -> str:
+    choices = STEPS.get(variable.name) or CHOICES.get(variable.name)
+    if choices:
+        return "one of " + ", ".join(map(str, choices))
+    match variable.kind:
+        case VariableKind.BOOL:
+            return "true or false"
+        case VariableKind.INT if variable.maximum is None:
+            return f"an integer from {variable.minimum or 0}"
+        case VariableKind.INT:
+            return f"an integer from {variable.minimum or 0} to {variable.maximum}"
+        case _:
+            return "text"
+
+
+def _versions(since: str, until: str | None, outer: str = str(OLDEST)) -> Iterator[str]:
+    """Yield the first and the last release; `outer`: the first one of the table."""
+    if since not in (str(OLDEST), outer):
+        yield f"since {since}"
+    if until is not None:
+        yield f"until {until}"
