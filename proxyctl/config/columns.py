@@ -19,7 +19,6 @@ from typing_extensions import TypedDict
 
 from proxyctl.catalog import MAX_INT, Column, ColumnKind, Layout
 from proxyctl.catalog.model import SECOND_PASSWORD
-from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import ValueProblem
 from proxyctl.proxysql.cells import MAX_LATENCY_MS
@@ -208,7 +207,7 @@ def field_type(column: Column) -> Any:  # noqa: ANN401 - a type form
             kind = SecretText if column.secret else TextValue
     if not column.notnull:
         kind = kind | None
-    return Annotated[kind, Field(description=_description(column))]
+    return kind
 
 
 def _flag(value: int) -> int:
@@ -227,19 +226,6 @@ def _choice(choices: tuple[int | str, ...]) -> Any:  # noqa: ANN401 - a type for
     words = list(spelled.values())
     schema = {"type": "string", "enum": [*words, *(word.lower() for word in words)]}
     return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
-
-
-def _description(column: Column) -> str:
-    parts = [column.sql_type.lower()]
-    if column.default is not None:
-        parts.append(f"default {column.default!r}")
-    elif not column.notnull:
-        parts.append("default NULL")
-    if column.check and column.kind is ColumnKind.INT:
-        parts.append(column.check)
-    if column.since != str(OLDEST):
-        parts.append(f"since ProxySQL {column.since}")
-    return "; ".join(parts)
 
 
 def row_type(

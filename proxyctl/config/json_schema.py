@@ -16,7 +16,16 @@ from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
 from proxyctl.config.columns import SecretText, TextValue, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
+from proxyctl.config.keys import KeyDoc, TableDoc, table_doc, variable_doc
 from proxyctl.config.models import section_type
+
+_TABLE_OF = {
+    "hostgroup": "mysql_hostgroup_attributes",
+    "pxc_cluster": "mysql_galera_hostgroups",
+    "pxc_node": "mysql_servers",
+    "pxc_node_defaults": "mysql_servers",
+}
+"""Definitions with columns of a table that has another name."""
 
 
 def schema_text() -> str:
@@ -41,6 +50,7 @@ def json_schema() -> dict[str, Any]:
         properties[name] = {"description": description, **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
+    _describe_columns(definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "proxyctl",
@@ -82,7 +92,22 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
         for kind in ("csv", "jsonl")
     ]
     rows = {"type": "array", "items": {"$ref": f"#/$defs/{layout.name}"}}
-    return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
+    return {"description": _description(table_doc(table)), "anyOf": [rows, *files]}
+
+
+def _describe_columns(definitions: dict[str, Any]) -> None:
+    """Say at each column what it does. Changes: definitions."""
+    for name, definition in definitions.items():
+        table = TABLES.get(_TABLE_OF.get(name, name))
+        for column, doc in table_doc(table).columns.items() if table else ():
+            if column in definition["properties"]:
+                definition["properties"][column]["description"] = _description(doc)
+
+
+def _description(key: KeyDoc | TableDoc) -> str:
+    """Return what an editor shows where the pointer is on a key."""
+    last = key.manual if isinstance(key, TableDoc) else "; ".join(key.facts)
+    return "\n\n".join(filter(None, (key.sentence, last)))
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
@@ -115,9 +140,7 @@ def _variable(variable: Variable, text: dict[str, Any]) -> dict[str, Any]:
             schema = dict(text)
             if variable.name in CHOICES:
                 schema = _choices(variable.name, text)
-    if variable.default is not None and not variable.secret:
-        schema["description"] = f"default {variable.default!r}"
-    return schema
+    return {**schema, "description": _description(variable_doc(variable))}
 
 
 def _choices(name: str, text: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from proxyctl.catalog import TABLES
+from proxyctl.catalog.sentences import column_sentence, manual, table_sentence
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.documents import read_documents, without_marks
@@ -43,16 +44,42 @@ def test_every_column_of_every_version_is_in_it():
         assert SCHEMA["$defs"][name]["additionalProperties"] is False
 
 
-def test_every_variable_is_in_it_and_no_secret_default():
+def test_every_variable_is_in_it():
     variables = SCHEMA["properties"]["variables"]["properties"]
     assert set(variables) == set(VARIABLES) - READ_ONLY
     assert variables["mysql-threads"] == {
         "type": "integer",
         "minimum": 1,
         "maximum": 255,
-        "description": "default '4'",
+        "description": (
+            "Threads that serve clients. More threads use more processor cores.\n\n"
+            "an integer from 1 to 255; default `4`; takes effect at a restart"
+        ),
     }
-    assert "description" not in variables["mysql-monitor_password"]
+
+
+def test_every_column_and_section_says_what_it_does():
+    for name in TABLE_SECTIONS:
+        properties = SCHEMA["$defs"][name]["properties"]
+        for column in properties:
+            sentence = column_sentence(name, column)
+            assert properties[column]["description"].startswith(f"{sentence}\n\n")
+        section = SCHEMA["properties"][name]["description"]
+        assert section == f"{table_sentence(name)}\n\n{manual(name)}"
+
+
+@pytest.mark.parametrize(
+    ("definition", "column", "table"),
+    [
+        ("hostgroup", "max_num_online_servers", "mysql_hostgroup_attributes"),
+        ("pxc_cluster", "max_writers", "mysql_galera_hostgroups"),
+        ("pxc_node", "weight", "mysql_servers"),
+        ("pxc_node_defaults", "weight", "mysql_servers"),
+    ],
+)
+def test_columns_of_other_sections_say_what_they_do(definition, column, table):
+    found = SCHEMA["$defs"][definition]["properties"][column]["description"]
+    assert found == SCHEMA["$defs"][table]["properties"][column]["description"]
 
 
 def test_ranges_and_required_keys_come_along():
