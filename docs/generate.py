@@ -1,7 +1,8 @@
 """Write the reference pages from the code: `python -m docs.generate`, or `make docs`.
 
 What the code cannot tell, the sentence that explains a key, stands in `docs/notes.py`; for the page
-about JSON in `docs/json_keys.yaml`.
+about JSON in `docs/json_keys.yaml`. What columns and variables do, programs show too: those
+sentences are part of the catalogue.
 """
 
 from __future__ import annotations
@@ -18,30 +19,15 @@ from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
 from docs.python_page import UndocumentedError, python_page
 from proxyctl import errors
-from proxyctl.catalog import (
-    MAX_INT,
-    TABLES,
-    Column,
-    Layout,
-    Table,
-    Variable,
-    VariableKind,
-    releases,
-)
-from proxyctl.catalog.variables import (
-    CHOICES,
-    READ_ONLY,
-    RESTART_TO_TAKE_EFFECT,
-    STEPS,
-    VARIABLES,
-)
-from proxyctl.config.columns import expected
+from proxyctl.catalog import MAX_INT, TABLES, Layout, Table
+from proxyctl.catalog.sentences import manual
+from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.context import SPECIAL
+from proxyctl.config.keys import TableDoc, table_doc, variable_doc
 from proxyctl.config.models import section_type
 from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
-OLDEST = str(releases.OLDEST)
 
 
 def pages() -> dict[str, str]:
@@ -86,9 +72,9 @@ def _keys() -> Iterator[str]:
         yield from _special(name, layouts)
     yield notes.TABLE_SECTIONS
     yield ""
-    for name, table in TABLES.items():
+    for table in TABLES.values():
         if table.prefix is None:
-            yield from _table_section(name, table, layouts[name])
+            yield from _table_section(table_doc(table))
 
 
 def _newest(table: Table) -> Layout:
@@ -175,79 +161,38 @@ def _given(schema: dict[str, Any], *, is_required: bool) -> str:
     return f"`{default}`" if isinstance(default, str | int) else ""
 
 
-def _table_section(name: str, table: Table, layout: Layout) -> Iterator[str]:
-    yield f"## {name}"
+def _table_section(key: TableDoc) -> Iterator[str]:
+    yield f"## {key.name}"
     yield ""
-    key = ", ".join(f"`{column}`" for column in table.key)
-    yield f"Admin module {table.admin_module}. Key: {key}.{_versions(table.since, table.until)}"
-    if name in notes.TABLE:
+    yield key.sentence
+    yield ""
+    facts = "; ".join(key.facts)
+    yield f"{facts[:1].upper()}{facts[1:]}. [ProxySQL's manual]({key.manual})."
+    if key.name in notes.TABLE:
         yield ""
-        yield notes.TABLE[name]
+        yield notes.TABLE[key.name]
     yield ""
-    rows = ((f"`{c.name}`", *_column(table, c)) for c in layout.columns)
-    yield from markdown.table(("column", "value", "default", "versions"), rows)
-
-
-def _column(table: Table, column: Column) -> tuple[str, str, str]:
-    forms = [form for form in table.columns if form.name == column.name]
-    versions = _versions(forms[0].since, forms[-1].until, table.since).strip(" .")
-    return expected(column), _column_default(column), versions
-
-
-def _column_default(column: Column) -> str:
-    if column.is_required:
-        return "required"
-    if column.name in notes.DEFAULT:
-        return notes.DEFAULT[column.name]
-    if column.default is None:
-        return "`''`" if column.notnull else "NULL"
-    return f"`{column.default!r}`"
-
-
-def _versions(since: str, until: str | None, outer: str = OLDEST) -> str:
-    words = []
-    if since not in (OLDEST, outer):
-        words.append(f"since {since}")
-    if until is not None:
-        words.append(f"until {until}")
-    text = ", ".join(words)
-    return f" {text[:1].upper()}{text[1:]}." if text else ""
+    rows = ((f"`{name}`", of.sentence, "; ".join(of.facts)) for name, of in key.columns.items())
+    yield from markdown.table(("column", "what it does", "value"), rows)
 
 
 # -- variables ------------------------------------------------------------------------------------
 
 
 def _variables() -> Iterator[str]:
+    """Yield lists, not tables: some names are half as wide as a page."""
     yield from markdown.head("Variables", notes.VARIABLES)
-    rows = ((f"`{name}`", *_variable(v)) for name, v in sorted(VARIABLES.items()))
-    yield from markdown.table(("variable", "value", "default", "remarks"), rows)
-
-
-def _variable(variable: Variable) -> tuple[str, str, str]:
-    remarks = [_versions(variable.since, variable.until).strip(" .").lower()]
-    if variable.name in RESTART_TO_TAKE_EFFECT:
-        remarks.append("takes effect at a restart")
-    if variable.name in READ_ONLY:
-        remarks.append("read only")
-    if variable.secret:
-        remarks.append("secret")
-    default = "" if variable.default is None else f"`{variable.default or repr('')}`"
-    return _variable_words(variable), default, ", ".join(filter(None, remarks))
-
-
-def _variable_words(variable: Variable) -> str:
-    choices = STEPS.get(variable.name) or CHOICES.get(variable.name)
-    if choices:
-        return "one of " + ", ".join(map(str, choices))
-    match variable.kind:
-        case VariableKind.BOOL:
-            return "true or false"
-        case VariableKind.INT if variable.maximum is None:
-            return f"integer from {variable.minimum or 0}"
-        case VariableKind.INT:
-            return f"{variable.minimum or 0} to {variable.maximum}"
-        case _:
-            return "text"
+    for side, title in notes.SIDES.items():
+        yield f"## {title}"
+        yield ""
+        yield f"[ProxySQL's manual]({manual(f'{side}_variables')}) has a page of them."
+        yield ""
+        for name, variable in sorted(VARIABLES.items()):
+            if name.startswith(f"{side}-"):
+                key = variable_doc(variable)
+                yield f"- `{name}`: {key.sentence}\\"
+                yield f"  *{'; '.join(key.facts)}*"
+        yield ""
 
 
 # -- lint -----------------------------------------------------------------------------------------

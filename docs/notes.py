@@ -20,8 +20,7 @@ ENVIRONMENT = {
 
 KEYS = """\
 Every section of the files and every key in it. An editor knows them too: `proxyctl schema` prints
-the JSON Schema. Section and column names are ProxySQL's own, so its manual explains what a column
-does.
+the JSON Schema. So does the terminal: `proxyctl schema --key mysql_servers.weight`.
 
 - Several files are joined: lists are appended, and the same key twice is an error.
 - **text** is also `{env: NAME}` (an environment variable), `{file: PATH}` (a file without its last
@@ -202,9 +201,6 @@ TABLE = {
     "mysql_query_rules": "A rule in a file is active unless it says `active: false`.",
 }
 
-DEFAULT = {"active": "`1`", "status": "left alone", "password": "left alone"}
-"""Columns whose default in a file is not ProxySQL's."""
-
 VARIABLES = """\
 The variables that `variables:` can set, with the defaults of a fresh ProxySQL 2.7.1. A variable
 that the files do not name is left alone. A variable that this ProxySQL does not have is an error,
@@ -212,7 +208,12 @@ because ProxySQL would silently drop it. So is a value that ProxySQL would refus
 Secret values are never shown.
 
 `mysql-default_charset` and `mysql-default_collation_connection` are named together: ProxySQL lets
-the collation change the character set."""
+the collation change the character set.
+
+`proxyctl schema --key mysql-threads` shows one of them in the terminal."""
+
+SIDES = {"admin": "Admin", "mysql": "MySQL", "pgsql": "PostgreSQL"}
+"""The prefixes of variables, with their headings."""
 
 LINT = """\
 What `proxyctl lint` finds. An **error** does harm, or the row has no effect at all; a **warning**

@@ -25,7 +25,11 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.columns import expected
 
-_FILE_DEFAULTS = {"active": "default `1`", "status": "left alone", "password": "left alone"}
+_FILE_DEFAULTS = {
+    "active": "default `1`",
+    "status": "left alone if not given",
+    "password": "left alone if not given",
+}
 """Columns whose default in a file is not ProxySQL's."""
 
 

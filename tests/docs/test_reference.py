@@ -42,7 +42,7 @@ def test_every_column_and_variable_is_there(made: dict[str, str]) -> None:
         if table.prefix is None:
             assert f"## {table.name}\n" in made["keys.md"]
             assert all(f"| `{column.name}` |" in made["keys.md"] for column in table.columns)
-    assert all(f"| `{name}` |" in made["variables.md"] for name in VARIABLES)
+    assert all(f"- `{name}`: " in made["variables.md"] for name in VARIABLES)
 
 
 def test_the_annotated_files_have_every_section() -> None:
