@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from docs import markdown, notes
+from docs.annotated_page import annotated_page
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
 from docs.python_page import UndocumentedError, python_page
@@ -33,6 +34,7 @@ FOLDER = Path(__file__).parent / "reference"
 def pages() -> dict[str, str]:
     """Return the text of every generated page, by file name."""
     made = {
+        "annotated-file.md": annotated_page(),
         "commands.md": commands(),
         "keys.md": _keys(),
         "variables.md": _variables(),
