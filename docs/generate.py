@@ -1,18 +1,16 @@
 """Write the reference pages from the code: `python -m docs.generate`, or `make docs`.
 
-What the code cannot tell, the sentence that explains a key, stands in `docs/notes.py`; for the page
-about JSON in `docs/json_keys.yaml`. What columns and variables do, programs show too: those
-sentences are part of the catalogue.
+What the code cannot tell stands in `docs/notes.py`, for the page about JSON in
+`docs/json_keys.yaml`. What keys and variables do, the program shows too: those sentences are part
+of it.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter
 
 from docs import markdown, notes
 from docs.annotated_page import annotated_page
@@ -20,12 +18,13 @@ from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
 from docs.python_page import UndocumentedError, python_page
 from proxyctl import errors
-from proxyctl.catalog import MAX_INT, TABLES, Layout, Table
+from proxyctl.catalog import TABLES
 from proxyctl.catalog.sentences import manual
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.context import SPECIAL
-from proxyctl.config.keys import TableDoc, table_doc, variable_doc
-from proxyctl.config.models import section_type
+from proxyctl.config.keys import KeyDoc, TableDoc, table_doc, variable_doc
+from proxyctl.config.section_keys import section_keys
+from proxyctl.config.section_sentences import SENTENCES
 from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
@@ -65,13 +64,12 @@ def main() -> int:
 
 def _keys() -> Iterator[str]:
     yield from markdown.head("Keys", notes.KEYS)
-    layouts = {name: _newest(table) for name, table in TABLES.items()}
     for name in SPECIAL:
         yield f"## {name}"
         yield ""
         yield notes.SECTIONS[name]
         yield ""
-        yield from _special(name, layouts)
+        yield from _special(name)
     yield notes.TABLE_SECTIONS
     yield ""
     for table in TABLES.values():
@@ -79,88 +77,15 @@ def _keys() -> Iterator[str]:
             yield from _table_section(table_doc(table))
 
 
-def _newest(table: Table) -> Layout:
-    """Return the table with the columns of all versions, each in its newest form."""
-    return Layout(table, tuple({column.name: column for column in table.columns}.values()))
-
-
-def _special(name: str, layouts: dict[str, Layout]) -> Iterator[str]:
-    """Yield the tables of keys that are no columns, from the schema of the section's model."""
-    if name in ("variables", "manage", "version", "proxysql_version", "keep_fast_routing_alive"):
-        return
-    schema = TypeAdapter(section_type(name, layouts)).json_schema()
-    definitions: dict[str, Any] = schema.pop("$defs", {})
-    for title, found in {"": _item(schema, definitions), **definitions}.items():
-        label = notes.MODELS.get(title, None) if title else ""
-        if label is None or (title and found == _item(schema, definitions)):
-            continue
-        properties = found["properties"]
-        columns = {c.name for table in TABLES.values() for c in table.columns}
-        is_row = name in ("hostgroups", "pxc_clusters")
-        rows = [
-            (
-                f"`{key}`",
-                _words(of, definitions),
-                _given(of, is_required=key in found.get("required", ())),
-                notes.KEY[f"{label or name}.{key}"],
-            )
-            for key, of in properties.items()
-            if not (is_row and key in columns)
-        ]
-        if not rows:
-            continue
-        if label:
-            yield f"`{label}`:"
+def _special(name: str) -> Iterator[str]:
+    """Yield the tables of keys that are no columns."""
+    own = [key for key in section_keys(name).values() if key.name in SENTENCES]
+    for place, keys in groupby(own, lambda key: key.name.rpartition(".")[0]):
+        if place != name:
+            yield f"`{place.rpartition('.')[2]}`:"
             yield ""
-        yield from markdown.table(("key", "value", "default", "what it does"), rows)
-
-
-def _item(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of one entry of a section."""
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            schema = schema[key]
-    if "$ref" in schema:
-        found: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[1]]
-        return found
-    return schema
-
-
-def _words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """Return what a schema allows, in words."""
-    if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[1]
-        return notes.TYPES.get(name, "a mapping")
-    options = schema.get("anyOf") or schema.get("oneOf") or []
-    options = [option for option in options if option != {"type": "null"}]
-    if options:
-        words = [_words(option, definitions) for option in options]
-        if words == ["integer", "text"] and "minLength" in options[-1]:
-            return "hostgroup"
-        return " or ".join(dict.fromkeys(words))
-    if "enum" in schema:
-        return ", ".join(f"`{choice}`" for choice in schema["enum"])
-    match schema.get("type"):
-        case "integer":
-            low, high = schema.get("minimum", 0), schema.get("maximum", MAX_INT)
-            return "integer" if high == MAX_INT else f"{low} to {high}"
-        case "string":
-            return "`FIRST-LAST`" if "pattern" in schema else "text"
-        case "array":
-            return f"list of {_words(schema['items'], definitions)}"
-        case "object":
-            return "mapping"
-        case other:
-            return str(other or "any value")
-
-
-def _given(schema: dict[str, Any], *, is_required: bool) -> str:
-    if is_required:
-        return "required"
-    default = schema.get("default")
-    if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
-    return f"`{default}`" if isinstance(default, str | int) else ""
+        rows = ((f"`{key.name.rpartition('.')[2]}`", *_cells(key)) for key in keys)
+        yield from markdown.table(("key", *_TITLES), rows)
 
 
 def _table_section(key: TableDoc) -> Iterator[str]:
@@ -174,8 +99,15 @@ def _table_section(key: TableDoc) -> Iterator[str]:
         yield ""
         yield notes.TABLE[key.name]
     yield ""
-    rows = ((f"`{name}`", of.sentence, "; ".join(of.facts)) for name, of in key.columns.items())
-    yield from markdown.table(("column", "what it does", "value"), rows)
+    rows = ((f"`{name}`", *_cells(column)) for name, column in key.columns.items())
+    yield from markdown.table(("column", *_TITLES), rows)
+
+
+_TITLES = ("what it does", "value")
+
+
+def _cells(key: KeyDoc) -> tuple[str, str]:
+    return key.sentence, "; ".join(key.facts)
 
 
 # -- variables ------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def node_names(context: typer.Context) -> Iterator[str]:
 @completion
 def key_names(_: typer.Context) -> Iterator[str]:
     """Yield the tables, columns and variables for `schema --key`."""
-    from proxyctl.config.keys import known_keys
+    from proxyctl.config.key_lookup import known_keys
 
     yield from known_keys()
 

@@ -18,14 +18,7 @@ from proxyctl.config.columns import SecretText, TextValue, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.keys import KeyDoc, TableDoc, table_doc, variable_doc
 from proxyctl.config.models import section_type
-
-_TABLE_OF = {
-    "hostgroup": "mysql_hostgroup_attributes",
-    "pxc_cluster": "mysql_galera_hostgroups",
-    "pxc_node": "mysql_servers",
-    "pxc_node_defaults": "mysql_servers",
-}
-"""Definitions with columns of a table that has another name."""
+from proxyctl.config.section_keys import PLACES, newest_layouts, section_doc
 
 
 def schema_text() -> str:
@@ -35,11 +28,7 @@ def schema_text() -> str:
 
 def json_schema() -> dict[str, Any]:
     """Return the schema of one file. Shape: as pydantic makes it, with all `$defs` at the top."""
-    layouts: dict[str, Layout] = {}
-    for name, table in TABLES.items():
-        # The columns of all versions, each in its newest form.
-        columns = {column.name: column for column in table.columns}
-        layouts[name] = Layout(table, tuple(columns.values()))
+    layouts = newest_layouts()
     definitions: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     for name, description in SPECIAL.items():
@@ -51,6 +40,7 @@ def json_schema() -> dict[str, Any]:
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
     _describe_columns(definitions)
+    _describe_keys(properties, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "proxyctl",
@@ -96,12 +86,20 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_columns(definitions: dict[str, Any]) -> None:
-    """Say at each column what it does. Changes: definitions."""
-    for name, definition in definitions.items():
-        table = TABLES.get(_TABLE_OF.get(name, name))
-        for column, doc in table_doc(table).columns.items() if table else ():
-            if column in definition["properties"]:
-                definition["properties"][column]["description"] = _description(doc)
+    """Say at each column of a table what it does. Changes: definitions."""
+    for name in TABLE_SECTIONS:
+        for column, doc in table_doc(TABLES[name]).columns.items():
+            definitions[name]["properties"][column]["description"] = _description(doc)
+
+
+def _describe_keys(properties: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Say at each key of the other sections what it does. Changes: both."""
+    places = {place: definitions[title] for title, place in PLACES.items()}
+    for section in SPECIAL:
+        for key, doc in section_doc(section).columns.items():
+            place, _, last = f"{section}.{key}".rpartition(".")
+            mapping = places.get(place) or properties[place]
+            mapping["properties"][last]["description"] = _description(doc)
 
 
 def _description(key: KeyDoc | TableDoc) -> str:

@@ -1,14 +1,11 @@
-"""What stands about a key of the files in the reference pages and in `schema --key`.
-
-A key is a table, a column (`mysql_servers.weight`) or a variable (`mysql-threads`).
-"""
+"""What stands about a table, a column or a variable in the pages, the schema and `schema --key`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proxyctl.catalog import TABLES, Column, Table, Variable, VariableKind
+from proxyctl.catalog import Column, Table, Variable, VariableKind
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.catalog.sentences import (
     column_sentence,
@@ -21,7 +18,6 @@ from proxyctl.catalog.variables import (
     READ_ONLY,
     RESTART_TO_TAKE_EFFECT,
     STEPS,
-    VARIABLES,
 )
 from proxyctl.config.columns import expected
 
@@ -35,10 +31,10 @@ _FILE_DEFAULTS = {
 
 @dataclass(frozen=True)
 class KeyDoc:
-    """A column or a variable."""
+    """A column, another key of a section, or a variable."""
 
     name: str
-    """The name: of a column with its table before it."""
+    """The name: of what is not a variable with its section before it."""
     sentence: str
     """What it does; empty if nobody knows."""
     facts: tuple[str, ...]
@@ -49,43 +45,18 @@ class KeyDoc:
 
 @dataclass(frozen=True)
 class TableDoc:
-    """A table."""
+    """A table, or another section."""
 
     name: str
     """The name."""
     sentence: str
     """What it holds; empty if nobody knows."""
     facts: tuple[str, ...]
-    """Its admin module, its key and its releases."""
+    """Of a table its admin module, its key and its releases."""
     manual: str | None
     """The address of its page in ProxySQL's manual."""
     columns: dict[str, KeyDoc]
-    """The columns of all releases, each in its newest form."""
-
-
-def explain_key(name: str) -> KeyDoc | TableDoc | None:
-    """Return what is known about a key; None if there is no key of this name."""
-    if name in VARIABLES:
-        return variable_doc(VARIABLES[name])
-    table_name, _, column = name.partition(".")
-    table = TABLES.get(table_name)
-    if table is None or table.prefix is not None:
-        return None
-    doc = table_doc(table)
-    return doc.columns.get(column) if column else doc
-
-
-def known_keys(like: str = "") -> Iterator[str]:
-    """Yield the names of all keys; if `like` names a table, `table.column`s of it only."""
-    table = TABLES.get(like.partition(".")[0])
-    if table is not None and table.prefix is None:
-        yield from (f"{table.name}.{column.name}" for column in table.columns)
-        return
-    yield from VARIABLES
-    for known in TABLES.values():
-        if known.prefix is None:
-            yield known.name
-            yield from (f"{known.name}.{column.name}" for column in known.columns)
+    """The columns of all releases, each in its newest form; or the keys of the section."""
 
 
 def table_doc(table: Table) -> TableDoc:

@@ -15,8 +15,9 @@ def key_text(key: KeyDoc | TableDoc) -> str:
     lines = [key.name]
     if key.sentence:
         lines += ["", *textwrap.wrap(key.sentence, _WIDTH, break_on_hyphens=False)]
-    lines += ["", *textwrap.wrap("; ".join(key.facts), _WIDTH, break_on_hyphens=False)]
-    if isinstance(key, TableDoc):
+    if key.facts:
+        lines += ["", *textwrap.wrap("; ".join(key.facts), _WIDTH, break_on_hyphens=False)]
+    if isinstance(key, TableDoc) and key.columns:
         lines += ["", *_columns(key)]
     if key.manual:
         lines += ["", key.manual]

@@ -9,6 +9,8 @@ from proxyctl.config.documents import read_documents, without_marks
 from proxyctl.config.files import Sources, load_project
 from proxyctl.config.json_schema import json_schema
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.section_keys import PLACES
+from proxyctl.config.section_sentences import SENTENCES
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import ConfigError
 from tests.support.paths import ROOT
@@ -80,6 +82,15 @@ def test_every_column_and_section_says_what_it_does():
 def test_columns_of_other_sections_say_what_they_do(definition, column, table):
     found = SCHEMA["$defs"][definition]["properties"][column]["description"]
     assert found == SCHEMA["$defs"][table]["properties"][column]["description"]
+
+
+def test_every_other_key_says_what_it_does():
+    mappings = [SCHEMA["properties"][name] for name in ("guards", "lint")]
+    mappings += [SCHEMA["$defs"][definition] for definition in PLACES]
+    described = [of.get("description") for one in mappings for of in one["properties"].values()]
+    assert len(described) > len(SENTENCES)
+    assert all(described)
+    assert not any("](" in text for text in described), "a link of the pages"
 
 
 def test_ranges_and_required_keys_come_along():

@@ -1,4 +1,4 @@
-"""`schema --key` says what a table, a column or a variable does."""
+"""`schema --key` says what a section, a key of it or a variable does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.config.keys import explain_key, known_keys
+from proxyctl.config.context import SPECIAL
+from proxyctl.config.key_lookup import explain_key, known_keys
 from proxyctl.render.keys import key_text
 from tests.support.commands.cli import proxyctl
 
@@ -59,6 +60,13 @@ def test_a_table_with_its_columns() -> None:
         ("mysql-threads", "takes effect at a restart"),
         ("admin-version", "read only"),
         ("mysql-monitor_password", "secret"),
+        ("guards.lint", "one of `refuse`, `warn`, `off`; default `warn`"),
+        ("instances.port", "an integer from 1 to 65535; default `6032`"),
+        ("pxc_clusters.name", "required"),
+        ("pxc_clusters.nodes.hostname", "required"),
+        ("routing_tests.expect.matched_rules", "a list of integers"),
+        ("lint.ignore", "a list, each text or a mapping"),
+        ("policies.for", "required"),
         ("mysql-default_tx_isolation", "until 2.5.5"),
     ],
 )
@@ -68,9 +76,29 @@ def test_the_facts_of_a_key(name: str, fact: str) -> None:
     assert fact in "; ".join(key.facts)
 
 
+def test_another_section_with_its_keys() -> None:
+    out = proxyctl("schema", "--key", "guards").out
+    assert out.startswith("guards\n\nWhat an apply refuses to do without --force.\n\nmax_deletes ")
+    assert "\nmax_deletes.percent     The largest share" in out
+    assert "a part of" in out
+    assert "](" not in out
+
+
+def test_a_section_without_keys() -> None:
+    assert proxyctl("schema", "--key", "version").out == "version\n\nVersion of the file format.\n"
+
+
+def test_what_a_node_needs_is_no_default_of_all_nodes() -> None:
+    key = explain_key("pxc_clusters.node_defaults.hostname")
+    assert key is not None
+    assert key.facts == ("text",)
+
+
 def test_every_key_is_found_and_fits_the_terminal() -> None:
     names = list(known_keys())
-    assert {*VARIABLES, "mysql_users", "mysql_users.username"} <= set(names)
+    assert {*VARIABLES, *SPECIAL, "mysql_users", "mysql_users.username", "lint.ignore.code"} <= set(
+        names
+    )
     for name in names:
         key = explain_key(name)
         assert key is not None, name
@@ -84,15 +112,16 @@ def test_every_key_is_found_and_fits_the_terminal() -> None:
     [
         ("mysql_servers.max_replication_lg", "did you mean mysql_servers.max_replication_lag?"),
         ("mysql_server", "did you mean mysql_servers?"),
+        ("guards.polices", "did you mean guards.policies?"),
         ("mysql-max_conections", "did you mean mysql-max_connections?"),
         ("mysql_users.defalut_schema", "did you mean mysql_users.default_schema?"),
-        ("no such key", "name a table, a column such as mysql_servers.weight"),
+        ("no such key", "name a section, a key of it such as mysql_servers.weight"),
     ],
 )
 def test_an_unknown_key(name: str, fix: str) -> None:
     found = proxyctl("schema", "--key", name)
     assert found.code == 64
-    assert f"--key {name}: no such table, column or variable" in found.err
+    assert f"--key {name}: no such section, key or variable" in found.err
     assert fix in found.err
 
 

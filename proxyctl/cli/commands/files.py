@@ -119,7 +119,7 @@ def render(
 def schema(
     key: str | None = value(
         "NAME",
-        "Explain this table, column (TABLE.COLUMN) or variable instead.",
+        "Explain this section, key (mysql_servers.weight) or variable instead.",
         autocompletion=key_names,
     ),
     out: OutOption = None,
@@ -140,13 +140,13 @@ def schema(
 
 def _explained(name: str) -> str:
     """Return what a key does. Raises: UsageError if there is no such key."""
-    from proxyctl.config.keys import explain_key, known_keys
+    from proxyctl.config.key_lookup import explain_key, known_keys
     from proxyctl.render.keys import key_text
 
     found = explain_key(name)
     if found is None:
-        fix = "name a table, a column such as mysql_servers.weight, or a variable"
-        raise no_such("--key", name, "table, column or variable", known_keys(name), fix=fix)
+        fix = "name a section, a key of it such as mysql_servers.weight, or a variable"
+        raise no_such("--key", name, "section, key or variable", known_keys(name), fix=fix)
     return key_text(found)
 
 
