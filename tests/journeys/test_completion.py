@@ -46,6 +46,8 @@ def offered(warm: Warm, project: Project, line: str) -> list[str]:
         ("proxyctl plan --only mysql_us", ["mysql_users"]),
         ("proxyctl plan --only MYSQL-US", ["MYSQL-USERS"]),
         ("proxyctl lint --explain PX30", ["PX301", "PX302", "PX304", "PX307"]),
+        ("proxyctl schema --key guards.max_deletes.r", ["guards.max_deletes.rows"]),
+        ("proxyctl schema --key mysql-thread", ["mysql-threads"]),
         ("proxyctl nodes dr", ["drain"]),
         ("proxyctl doctor --ignore peer-d", ["peer-differs"]),
         ("proxyctl init --template p", ["pxc"]),
