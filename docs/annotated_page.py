@@ -19,7 +19,8 @@ from proxyctl.config.keys import table_doc, variable_doc
 
 PAGE = Path(__file__).parent / "reference" / "annotated-file.md"
 
-_WIDTH = 100
+_WIDTH = 90
+"""Units: characters. More do not fit beside the menu of the site."""
 _FILE = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(r"^ *([\w-]+):", re.ASCII)
 _TABLE_OF = {"pxc_clusters": "mysql_galera_hostgroups"}

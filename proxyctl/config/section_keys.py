@@ -105,10 +105,10 @@ def _words(schema: dict[str, Any]) -> str:
     options = schema.get("anyOf") or schema.get("oneOf") or []
     options = [option for option in options if option != {"type": "null"}]
     if options:
-        words = [_words(option) for option in options]
+        words = list(dict.fromkeys(map(_words, options)))
         if words == ["an integer", "text"] and "minLength" in options[-1]:
             return "a hostgroup"
-        return " or ".join(dict.fromkeys(words))
+        return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     if "enum" in schema:
         return "one of " + ", ".join(f"`{choice}`" for choice in schema["enum"])
     match schema.get("type"):
