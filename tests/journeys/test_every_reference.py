@@ -173,7 +173,7 @@ class Story:
             else:
                 self.project.write(f"{text}\n", f"text{one.number}")
                 reference = f"{{file: text{one.number}}}"
-            if one.column == "password":
+            if one.column == "password" and "\n" not in text:  # a command prints one line
                 self.project.write(f"{text}\n", f"text{one.number}")
                 reference = f"{{command: [cat, text{one.number}]}}"
             cells = [*one.lines, f"{one.column}: {reference}"]
