@@ -1,4 +1,4 @@
-"""HarmJudge whether counters after a change show harm. Pure.
+"""Judge whether counters after a change show harm. Pure.
 
 A bound is broken when three of the last five samples are beyond it: one spike is no harm. Beside
 each bound that is relative to the time before stands a least value, below which nothing is harm.
@@ -91,7 +91,7 @@ class HarmJudge:
         digests = [sample.digests for sample in before if sample.digests is not None]
         self._loads_before = digest_loads(digests)
         self._last_digests = digests[-1] if digests else None
-        self._shunned_before = before[-1].shunned
+        self._shunned_before = frozenset[str]().union(*(sample.shunned for sample in before))
         self._after = CounterGrowth()
         self._waiting_after = 0
         self._recent: deque[dict[str, str]] = deque(maxlen=RECENT)

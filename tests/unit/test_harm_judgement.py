@@ -218,6 +218,13 @@ def test_a_server_that_was_shunned_before() -> None:
     assert not last_of(judge, (instance.second(shunned=[SERVER]) for _ in range(9))).is_harm
 
 
+def test_a_server_that_was_shunned_now_and_then_before() -> None:
+    instance = Instance()
+    before = [instance.second(shunned=[SERVER]), *(instance.second() for _ in range(4))]
+    judge = HarmJudge(before, bounds_of([]))
+    assert not last_of(judge, (instance.second(shunned=[SERVER]) for _ in range(9))).is_harm
+
+
 def test_no_query_before_or_since_is_never_fine() -> None:
     instance = Instance()
     judge = judge_of(instance, queries=0)
