@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,10 @@ from proxyctl.errors import (
 from proxyctl.fleet.targets import Target
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.change import ADD, CHANGE, DELETE
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import Plan
+from proxyctl.rows.row import Layer
 from proxyctl.snapshots.folder import history, read
 from proxyctl.snapshots.rollback import check_fit, rollback_plan
 from proxyctl.snapshots.snapshot import BY_HAND, ROLLBACK, SUFFIX, Kept
@@ -113,7 +116,7 @@ def take_back(
 def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyResult | None]:
     """Carry out the ordinary rollback to the snapshot of the apply.
 
-    Raises: as `apply_planned`; RefusedError if somebody applied since.
+    Raises: as `apply_planned`; RefusedError if somebody applied, or edited rows, since.
     """
     newest = next((kept for kept in history(client.address) if not _is_by_hand(kept)), None)
     if newest is not None and newest.path.name != apply.snapshot.name:
@@ -133,9 +136,27 @@ def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyRes
         purpose=ROLLBACK,
         sources=(snapshot.name,),
     )
-    return apply_planned(
-        client, lambda staged: rollback_plan(client, snapshot, options, staged), request
-    )
+
+    def planner(staged: Mapping[str, bool]) -> tuple[Plan, InstanceState]:
+        plan, current = rollback_plan(client, snapshot, options, staged)
+        if not plan.is_in_sync and not _is_as_applied(client, apply):
+            raise RefusedError(
+                "somebody has changed the configuration since, which may be what does harm",
+                fix="proxyctl plan shows what differs from the files; to take this change back all"
+                " the same",
+            )
+        return plan, current
+
+    return apply_planned(client, planner, request)
+
+
+def _is_as_applied(client: AdminClient, apply: WatchedApply) -> bool:
+    """Return whether the instance holds what the apply left: nobody has edited it by hand.
+
+    DISK does not count: an apply with --no-save leaves it.
+    """
+    plan = plan_files(client, apply.target.files, apply.request.options)
+    return not any(sum(plan.counts(layer).values()) for layer in (Layer.MEMORY, Layer.RUNTIME))
 
 
 def _is_by_hand(kept: Kept) -> bool:

@@ -276,6 +276,49 @@ def _apply_elsewhere(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "edit",
+    [
+        "INSERT INTO mysql_query_rules (rule_id, match_digest) VALUES (77, '^X')",
+        "UPDATE mysql_query_rules SET comment='by hand'",
+    ],
+)
+def test_an_edit_of_somebody_else_is_not_taken_back(played: PlayedTraffic, edit: str) -> None:
+    played.broken = (20,)
+    played.at_sample[2] = lambda: publish(played.sandbox, edit)
+    done = apply(*WATCH)
+    assert done.code == ExitCode.INCOMPLETE, done.text
+    assert "but the rollback was refused: somebody has changed the configuration since" in done.err
+    assert "to take this change back all the same: proxyctl rollback 2" in done.err
+    rules = "SELECT destination_hostgroup, comment FROM main.mysql_query_rules ORDER BY rule_id"
+    found = Instance(played.sandbox.host, played.sandbox.port).query(rules)
+    assert found in ([("20", None), (None, None)], [("20", "by hand")])
+
+
+def test_a_change_that_somebody_took_back_meanwhile(played: PlayedTraffic) -> None:
+    played.broken = (20,)
+    edit = "UPDATE mysql_query_rules SET destination_hostgroup=10"
+    played.at_sample[3] = lambda: publish(played.sandbox, edit)
+    done = apply(*WATCH)
+    assert done.code == ExitCode.INCOMPLETE, done.text
+    assert "nothing had to be restored: somebody took the change back meanwhile" in done.err
+    assert destination(played.sandbox) == "10"
+
+
+def publish(sandbox: Sandbox, edit: str) -> None:
+    """Edit rules by hand in all layers."""
+    for sql in (edit, "LOAD MYSQL QUERY RULES TO RUNTIME", "SAVE MYSQL QUERY RULES TO DISK"):
+        sandbox.run(sql)
+
+
+def test_a_rollback_without_save(played: PlayedTraffic) -> None:
+    played.broken = (20,)
+    done = apply(*WATCH, "--no-save")
+    assert done.code == ExitCode.INCOMPLETE, done.text
+    assert "and was rolled back\n" in done.err
+    assert destination(played.sandbox) == "10"
+
+
+@pytest.mark.parametrize(
     ("options", "expected"),
     [
         (("--abort-if", "errors>2x"), "--abort-if needs --watch"),
