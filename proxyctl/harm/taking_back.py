@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proxyctl.apply.apply import apply_planned
 from proxyctl.apply.request import NOT_NEEDED, ApplyRequest, Reporter
-from proxyctl.apply.result import ApplyResult
+from proxyctl.apply.result import AS_BEFORE, ApplyResult
 from proxyctl.config.sources import Sources
 from proxyctl.errors import (
     ApplyError,
@@ -179,9 +179,13 @@ def not_taken_back(
 ) -> ApplyError:
     """Return the error for a rollback that was refused or failed."""
     kind = InterruptedApplyError if _is_interrupt(error) else ApplyError
-    layers = error.layers if isinstance(error, ApplyError) else apply.layers
+    layers = apply.layers
     first, *then = error_texts(error)
     outcome, fix = f"failed: {first}", "to take it back"
+    if isinstance(error, ApplyError):
+        # Restored means here: with the change that does harm.
+        then = [f"the rollback: {line}" for line in then]
+        layers = [line.replace(AS_BEFORE, f"{AS_BEFORE} the rollback") for line in error.layers]
     if isinstance(error, RefusedError):
         outcome = "was refused" if error.reasons else f"was refused: {first}"
         then = [*then, *error.reasons]

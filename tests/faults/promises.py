@@ -44,6 +44,7 @@ class Case:
         """The states that the words of a report mean."""
         if self.is_rollback:
             return {
+                "as before the rollback": self.before,
                 "as before": self.before,
                 "as in the files": self.before,
                 "as in the snapshot": self.after,

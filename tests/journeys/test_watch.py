@@ -318,6 +318,26 @@ def test_a_rollback_without_save(played: PlayedTraffic) -> None:
     assert destination(played.sandbox) == "10"
 
 
+def test_an_interrupt_of_the_rollback(played: PlayedTraffic) -> None:
+    played.broken = (20,)
+    play = played.sandbox.options.before_statement
+
+    def interrupt(sql: str) -> None:
+        play(sql)
+        if played.samples == 3 and sql == "LOAD MYSQL QUERY RULES TO RUNTIME":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    played.sandbox.options.before_statement = interrupt
+    done = apply(*WATCH)
+    assert done.code == ExitCode.INTERRUPTED, done.text
+    assert ", but the rollback failed: interrupted\n" in done.err
+    assert "the rollback: everything was restored\n" in done.err
+    assert "  MYSQL QUERY RULES: MEMORY as before the rollback, RUNTIME as before the" in done.err
+    assert destination(played.sandbox) == "20"
+    played.sandbox.options.before_statement = play
+    taken_back(done, played)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
