@@ -180,9 +180,20 @@ class _Rollout:
             return True
         targets = [target for unit in batch for target in unit if not self._is_in_sync(target)]
         failed = self._request.watch.before(targets)
+        is_ready = True
         for target, error in failed.items():
-            self._results[target] = replace(_rolled(target, State.FAILED), error=error)
-        return not failed
+            if not self._skip(target, error):
+                self._results[target] = replace(_rolled(target, State.FAILED), error=error)
+                is_ready = False
+        return is_ready
+
+    def _skip(self, target: Target, error: ProxyctlError | None) -> bool:
+        """Leave out an instance that cannot be reached, if asked to. Changes: `_results`."""
+        if not (self._request.skips and isinstance(error, InstanceError)):
+            return False
+        self._unread.append(Failed(target.name, target.login.address, error))
+        del self._results[target]
+        return True
 
     def _is_in_sync(self, target: Target) -> bool:
         return self._approved[target].is_in_sync
@@ -222,11 +233,9 @@ class _Rollout:
 
     def _apply_unit(self, unit: list[Target], is_watched: bool) -> None:
         """Apply to the members of a unit in turn until one fails. Changes: `_results`."""
-        for target in unit:
+        for target in [target for target in unit if target in self._results]:
             result = self._applied(target, unit, is_watched)
-            if self._request.skips and isinstance(result.error, InstanceError):
-                self._unread.append(Failed(result.name, result.address, result.error))
-                del self._results[target]
+            if self._skip(target, result.error):
                 continue
             self._results[target] = result
             if result.error is not None:

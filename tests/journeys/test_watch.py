@@ -447,3 +447,11 @@ def test_an_instance_of_a_rollout_that_stops_answering(fleet: list[PlayedTraffic
     assert "px1: applied, but the watch ended: " in done.out
     assert "to take it back: proxyctl rollback 2" in done.out
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
+
+
+def test_an_instance_that_stops_before_its_batch_is_skipped(fleet: list[PlayedTraffic]) -> None:
+    fleet[0].at_sample[1] = fleet[1].sandbox.close
+    done = apply("--all", *WATCH, "--skip-unreachable")
+    assert done.code == ExitCode.INCOMPLETE, done.text
+    assert "2 applied: px1, px3; 1 not read: px2." in done.out
+    assert [destination(fleet[number].sandbox) for number in (0, 2)] == ["20", "20"]
