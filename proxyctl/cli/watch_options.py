@@ -56,14 +56,21 @@ class WatchOptions:
 
     def harm_watch(self) -> HarmWatch | None:
         """Return how to watch; None without --watch. Raises: UsageError."""
-        from proxyctl.harm.bounds import bounds_of
-        from proxyctl.harm.watching import HarmWatch
+        from proxyctl.harm.bounds import TIME, bounds_of
+        from proxyctl.harm.watching import LEAST_FOR_TIMES_S, HarmWatch
 
         given: list[HarmBound] = list(self.abort_if or ())  # type: ignore[arg-type]
         if self.watch is None:
             if given:
                 raise UsageError("--abort-if needs --watch", fix="add --watch 5m")
             return None
+        times = next((bound for bound in given if bound.counter == TIME), None)
+        if times and self.watch < LEAST_FOR_TIMES_S:
+            raise UsageError(
+                f"--abort-if {times.text()} needs a watch of at least {LEAST_FOR_TIMES_S:g}s: times"
+                " are read every five seconds",
+                fix="watch longer, such as --watch 5m",
+            )
         try:
             return HarmWatch(self.watch, bounds_of(given))
         except ValueError as error:

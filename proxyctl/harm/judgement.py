@@ -119,8 +119,11 @@ class HarmJudge:
             _figures(self._before, max(self._waited_before.values(), default=0)),
             _figures(self._after, self._waiting_after),
             self._actual_us / self._expected_us if self._expected_us else None,
-            beyond=[*self._recent[-1].values()],
+            beyond=[text for last in self._last_readings() for text in last.values()],
         )
+
+    def _last_readings(self) -> list[dict[str, str]]:
+        return [readings[-1] for readings in (self._recent, self._recent_times) if readings]
 
     def _verdict(self, reasons: Sequence[str]) -> HarmVerdict:
         if reasons:

@@ -16,6 +16,11 @@ BEFORE_S = 30.0
 _EVERY_S, _SLOWEST_S, _REST = 1.0, 3.0, 4
 """Seconds between samples; more if taking one takes more than a quarter of it, up to a limit."""
 
+_DECIDING_S = 20.0
+"""The longest time after the watch in which further samples decide: times take three readings."""
+LEAST_FOR_TIMES_S = 10.0
+"""A shorter watch does not compare times: they have to be read twice before the change."""
+
 
 @dataclass(frozen=True)
 class HarmWatch:
@@ -86,7 +91,8 @@ def watch_for_harm(
         passed = pace.now() - begin
         show(judgement, passed)
         late += passed >= watch.seconds
-        is_decided = bool(late) and (not judgement.beyond or late > RECENT)
+        is_over = late > RECENT and passed >= watch.seconds + _DECIDING_S
+        is_decided = bool(late) and (not judgement.beyond or is_over)
         if judgement.is_harm or is_decided or pace.is_over():
             return judgement
         pause = _pause(started, pace.now())

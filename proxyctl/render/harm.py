@@ -86,6 +86,8 @@ def _figures_text(judgement: HarmJudgement) -> str:
     ]
     if judgement.time_ratio is not None:
         parts.append(f"query times {judgement.time_ratio:.2f}x")
+    elif judgement.verdict is not HarmVerdict.NO_TRAFFIC:
+        parts.append("query times not compared")
     return ", ".join(parts)
 
 

@@ -116,7 +116,9 @@ def test_a_harmless_change_stays_and_says_what_was_seen(played: PlayedTraffic) -
     assert report.startswith("Applied to ")
     assert snapshot.startswith("The state before")
     assert re.search(r": within the bounds. queries/s [\d.]+ \(before [\d.]+\), errors/s 0 ", last)
-    assert last.endswith("waiting 0 (before 0), failed connections/s 0 (before 0).")
+    assert last.endswith(
+        "waiting 0 (before 0), failed connections/s 0 (before 0), query times not compared."
+    )
     assert "watching the traffic before the apply, for at least 5 s\n" in done.err
     assert destination(played.sandbox) == "20"
 
@@ -351,6 +353,10 @@ def test_an_interrupt_of_the_rollback(played: PlayedTraffic) -> None:
         (
             (*WATCH, "--abort-if", "errors>2x", "--abort-if", "errors>1/s"),
             "--abort-if errors>2x and errors>1/s: a counter has one bound",
+        ),
+        (
+            (*WATCH, "--abort-if", "time>2x"),
+            "--abort-if time>2x needs a watch of at least 10s: times are read every five seconds",
         ),
         ((*WATCH, "--dry-run"), "no such option: --dry-run"),
     ],

@@ -424,3 +424,28 @@ def test_what_begins_at_the_end_is_still_decided(lasts: int, is_harm: bool) -> N
     assert judgement.is_harm is is_harm
     assert bool(judgement.beyond) is is_harm
     assert time.now < 10 + lasts + 2
+
+
+@pytest.mark.parametrize("span", [10.0, 13.0, 30.0])
+def test_times_are_decided_after_a_short_watch(span: float) -> None:
+    time, slow_ms, read_at = Time(), 2, -5.0
+    executions = time_us = 0
+
+    def take() -> CounterSample:
+        nonlocal executions, time_us, read_at
+        sample = time.take()
+        executions, time_us = executions + 100, time_us + 100_000 * slow_ms
+        if time.now < read_at + 5:
+            return sample
+        read_at = time.now
+        count = DigestCount(executions, time_us, 0)
+        rows = {DigestKey(20, "shop", "app", "", "A"): count}
+        return replace(sample, digests=DigestSample(int(time.now), rows))
+
+    watch = HarmWatch(span)
+    before = samples_before(take(), take, watch, time.pace)
+    slow_ms = 200
+    judge = HarmJudge(before, watch.bounds)
+    judgement = watch_for_harm(take, judge, watch, pace=time.pace)
+    assert judgement.is_harm
+    assert judgement.after.seconds < 25
