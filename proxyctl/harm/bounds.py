@@ -42,11 +42,13 @@ class HarmBound:
 
     def text(self) -> str:
         """Return the bound as it is typed: `errors>2x`."""
-        return f"{self.counter}>{self.limit:g}{self.unit}"
+        return f"{self.counter}>{self.limit:.15g}{self.unit}"
 
     @classmethod
     def of(cls, text: str) -> HarmBound:
         """Return the bound that a text such as `errors>2x` means. Raises: ValueError."""
+        if text.strip() in _UNITS:
+            raise ValueError(f"{text!r} has no limit; quote a bound, since a shell redirects at >")
         match = _BOUND.fullmatch(text)
         if match is None or match[3] not in _UNITS.get(match[1], ()):
             raise ValueError(f"{text!r} is no bound; allowed are {_allowed()}")

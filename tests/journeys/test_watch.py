@@ -348,11 +348,15 @@ def test_an_interrupt_of_the_rollback(played: PlayedTraffic) -> None:
         (("--watch", "1s"), "--watch: 1s is not between 2s and 1d"),
         (
             (*WATCH, "--abort-if", "errors"),
-            "--abort-if: 'errors' is no bound; allowed are errors>2x",
+            "--abort-if: 'errors' has no limit; quote a bound, since a shell redirects at >",
         ),
         (
             (*WATCH, "--abort-if", "errors>2x", "--abort-if", "errors>1/s"),
             "--abort-if errors>2x and errors>1/s: a counter has one bound",
+        ),
+        (
+            (*WATCH, "--abort-if", "errors>2"),
+            "--abort-if: 'errors>2' is no bound; allowed are errors>2x",
         ),
         (
             (*WATCH, "--abort-if", "time>2x"),

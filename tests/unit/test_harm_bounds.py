@@ -17,6 +17,7 @@ from proxyctl.harm.bounds import DEFAULTS, HarmBound, bounds_of
         ("waiting>1x", HarmBound("waiting", 1, "x")),
         ("failures>0/s", HarmBound("failures", 0, "/s")),
         ("time>3x", HarmBound("time", 3, "x")),
+        ("errors>1234567.5/s", HarmBound("errors", 1234567.5, "/s")),
     ],
 )
 def test_a_bound(text: str, bound: HarmBound) -> None:
@@ -33,7 +34,7 @@ ALLOWED = (
 @pytest.mark.parametrize(
     "text",
     [
-        "", "errors", "errors>", "errors>x", "errors<2x", "errors>=2x", "errors>2", "errors>2%",
+        "", "error", "errors>", "errors>x", "errors<2x", "errors>=2x", "errors>2", "errors>2%",
         "waiting>5/s", "time>5/s", "time>200ms", "latency>2x", "Errors>2x", "errors>-1x",
         "errors>2x,time>2x", "errors>1e9x", "errors>nanx", "errors>" + "9" * 30 + "x",
     ],
@@ -42,6 +43,11 @@ def test_no_bound(text: str) -> None:
     with pytest.raises(ValueError, match="is no bound") as refused:
         HarmBound.of(text)
     assert str(refused.value) == f"{text!r} is no bound; {ALLOWED}"
+
+
+def test_a_bound_without_quotes_in_a_shell() -> None:
+    with pytest.raises(ValueError, match="'errors' has no limit; quote a bound, since a shell"):
+        HarmBound.of("errors")
 
 
 def test_a_bound_below_the_time_before() -> None:
