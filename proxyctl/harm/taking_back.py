@@ -20,6 +20,7 @@ from proxyctl.errors import (
 )
 from proxyctl.fleet.targets import Target
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.files import plan_files
 from proxyctl.plan.instance_state import InstanceState
@@ -64,6 +65,8 @@ class WatchedApply:
             words += ["--socket", login.socket]
         else:
             words += ["--host", login.host, "--port", str(login.port)]
+        if not login.name and login.user != Login.user:
+            words += ["--user", login.user]
         return shlex.join(words)
 
 

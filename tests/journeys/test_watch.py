@@ -233,6 +233,14 @@ def test_an_interrupt_keeps_the_change(played: PlayedTraffic) -> None:
     taken_back(done, played)
 
 
+def test_the_way_back_has_the_account(offline: Project, played: PlayedTraffic) -> None:
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "radmin")
+    played.at_sample[1] = lambda: os.kill(os.getpid(), signal.SIGINT)
+    done = apply(*WATCH, "--user", "radmin")
+    assert done.err.endswith(" --user radmin\n"), done.text
+    taken_back(done, played)
+
+
 def test_an_interrupt_before_the_change(played: PlayedTraffic) -> None:
     def interrupt(sql: str) -> None:
         if "PROMETHEUS" in sql:
