@@ -1,14 +1,14 @@
 """Handle signals during an apply: raise an interrupt, or hold them back.
 
 Only the first signal interrupts. Then the command restores, releases the lock and reports; later
-signals must not stop that.
+signals must not stop that. A command that goes on after its work asks whether a signal came.
 """
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -19,10 +19,11 @@ class _Handler:
     """The handler of these signals. `holds`: the number of blocks that hold them back."""
 
     def __init__(self) -> None:
-        self.has_interrupted = False
+        self.has_interrupted = self.has_held_back = False
         self.holds = 0
 
     def __call__(self, number: int, _frame: object) -> None:
+        self.has_held_back = self.has_held_back or bool(self.holds)
         if self.holds or self.has_interrupted:
             return
         self.has_interrupted = True
@@ -30,14 +31,15 @@ class _Handler:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[Callable[[], bool]]:
     """Raise KeyboardInterrupt for the first signal that would end the process.
 
-    Inside an `uninterrupted` block signals stay held back. Changes: after the first signal the
-    process ignores all later signals, also after the block: only the report remains.
+    Inside an `uninterrupted` block signals stay held back. Yields a function that says whether a
+    signal came, held back or not. Changes: after the first signal the process ignores all later
+    signals, also after the block: only the report remains.
     """
-    with _handling():
-        yield
+    with _handling() as handler:
+        yield lambda: handler.has_interrupted or handler.has_held_back
 
 
 @contextmanager

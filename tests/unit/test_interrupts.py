@@ -71,3 +71,11 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_command_that_goes_on_learns_what_was_held_back() -> None:
+    with interruptible() as was_signalled:
+        with uninterrupted():
+            assert not was_signalled()
+            signal.raise_signal(signal.SIGTERM)
+        assert was_signalled()

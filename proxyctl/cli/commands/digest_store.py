@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -41,7 +40,7 @@ def collect(
     ),
 ) -> int:
     """Add what was counted since the last collection to a store. Sends only SELECTs."""
-    from proxyctl.instance.interrupts import interruptible
+    from proxyctl.cli.rounds import run_rounds
     from proxyctl.stats.store.file import opened_store
 
     targets, path = selection.targets(fleet, files_are_optional=True), Path(store)
@@ -49,19 +48,20 @@ def collect(
         pass  # a file that is no store is refused before an instance is read
     if every is None:
         return _collect(targets, path, fleet, keep)
-    gc.enable()  # it may run for months
-    with interruptible():
-        try:
-            while True:
-                began = time.monotonic()
-                with _errors_reported():
-                    _collect(targets, path, fleet, keep)
-                time.sleep(max(began + every - time.monotonic(), 0))
-                with _errors_reported():
-                    selection.look_up_again()
-                    targets = selection.targets(fleet, files_are_optional=True)
-        except KeyboardInterrupt:
-            say("stopped; what was collected is stored")
+    is_first = True
+
+    def collect_round() -> None:
+        nonlocal is_first, targets
+        if not is_first:
+            with _errors_reported():
+                selection.look_up_again()
+                targets = selection.targets(fleet, files_are_optional=True)
+        is_first = False
+        with _errors_reported():
+            _collect(targets, path, fleet, keep)
+
+    run_rounds(every, collect_round)
+    say("stopped; what was collected is stored")
     return ExitCode.DONE
 
 
