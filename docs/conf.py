@@ -58,6 +58,7 @@ MENU = {
         "docs/how-to/renumber-hostgroups",
         "docs/how-to/drift",
         "docs/how-to/apply-and-watch",
+        "docs/how-to/run-as-a-service",
         "docs/how-to/rollback",
         "docs/how-to/nodes",
         "docs/how-to/passwords",

@@ -57,6 +57,7 @@ PANELS = {
         "show": Command("plan.show", "show reviewed.plan"),
         "apply": Command("apply.apply", "apply reviewed.plan"),
         "drift": Command("plan.drift", "drift --all"),
+        "watch": Command("watch.watch", "watch --all --every 60s --apply"),
         "rollback": Command("snapshots.rollback", "rollback --dry-run"),
         "history": Command("snapshots.history", "history --host 10.0.0.11"),
         "snapshot": Command("snapshots.snapshot", "snapshot --instance px1"),

@@ -260,8 +260,8 @@ class NodeFleetOptions(FleetOptions):
 
 
 @dataclass(frozen=True)
-class RolloutOptions(FleetOptions):
-    """How an apply with --all proceeds from instance to instance."""
+class BatchOptions(FleetOptions):
+    """As FleetOptions, and how applies proceed from instance to instance."""
 
     strategy: Literal["rolling", "canary"] = value(
         "rolling|canary",
@@ -271,9 +271,6 @@ class RolloutOptions(FleetOptions):
     max_unavailable: int = value(
         "NUMBER", "With --strategy rolling: the size of a batch.", default=1, min=1
     )
-    skip_unreachable: bool = flag(
-        "--skip-unreachable", "With --all: skip instances that cannot be reached or read."
-    )
 
     def is_for_all(self) -> bool:
         """Return whether the apply is a rollout. Raises: UsageError."""
@@ -281,3 +278,12 @@ class RolloutOptions(FleetOptions):
         if is_canary and "max_unavailable" in self.typed:
             raise UsageError("--max-unavailable goes with --strategy rolling")
         return self.all_instances
+
+
+@dataclass(frozen=True)
+class RolloutOptions(BatchOptions):
+    """As BatchOptions, for one apply."""
+
+    skip_unreachable: bool = flag(
+        "--skip-unreachable", "With --all: skip instances that cannot be reached or read."
+    )

@@ -58,6 +58,18 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
     return list(files_by_path.values())
 
 
+def changed_at(paths: tuple[str, ...]) -> float | None:
+    """Return when the newest of the files was changed; None if none of them can be read.
+
+    Units: unix seconds.
+    """
+    times = []
+    for path in find_files(paths, Mistakes()):
+        with suppress(OSError):
+            times.append(os.stat(path).st_mtime)
+    return max(times, default=None)
+
+
 def read_source(
     path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
 ) -> str | None:

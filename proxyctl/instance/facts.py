@@ -89,6 +89,14 @@ def used_hostgroups(
     return {table: frozenset(hostgroups) for table, hostgroups in by_table.items()}
 
 
+def read_uptime(client: AdminClient) -> int | None:
+    """Return the seconds since ProxySQL started; None if not reported. Raises: InstanceError."""
+    rows = client.query(
+        "SELECT Variable_Value FROM stats_mysql_global WHERE Variable_Name='ProxySQL_Uptime'"
+    )
+    return client.number(rows[0][0]) if rows else None
+
+
 class PoolServer(NamedTuple):
     """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool."""
 

@@ -104,6 +104,11 @@ def document(content: Mapping[str, object]) -> str:
     return json.dumps({"format": FORMAT, **content}, indent=2, default=_plain) + "\n"
 
 
+def document_line(content: Mapping[str, object]) -> str:
+    """Return a document as one line of text."""
+    return json.dumps({"format": FORMAT, **content}, default=_plain) + "\n"
+
+
 def _plain(value: object) -> object:
     match value:
         case Mapping():

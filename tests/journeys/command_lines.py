@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from proxyctl.cli.app import build, commands_of
 
-NOT_RUN = {"sandbox", "demo", "top"}
-"""Commands that serve or start others, which `test_no_child_gets_the_password` looks at, and one
-that needs a terminal and reads statistics only."""
+NOT_RUN = {"sandbox", "demo", "top", "watch"}
+"""Commands that serve or start others, which `test_no_child_gets_the_password` looks at, one that
+needs a terminal and reads statistics only, and one that goes on until a signal ends it."""
 
 ARGUMENTS = {
     "init": ("made",),

@@ -1,0 +1,419 @@
+"""A round over a fleet: read the files, plan each instance, decide, apply, and say what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from proxyctl.errors import (
+    ApplyError,
+    ConfigError,
+    ExitCode,
+    InstanceError,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+    counted,
+)
+from proxyctl.fleet.members import as_applied, group_by_cluster
+from proxyctl.fleet.outcome import Fleet, Planned, Rolled, State
+from proxyctl.fleet.plan import plan_each
+from proxyctl.fleet.rollout import RolloutRequest, roll_out
+from proxyctl.fleet.targets import Target
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.facts import read_uptime
+from proxyctl.instance.lock import read_holder
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.plan import Plan
+from proxyctl.watch.decision import (
+    Action,
+    Decision,
+    InstanceMemory,
+    InstanceReading,
+    Situation,
+    WatchRules,
+    applied,
+    failed,
+    is_asked,
+    judge,
+    missed,
+)
+from proxyctl.watch.status import (
+    LEVELS,
+    InstanceStatus,
+    Level,
+    PlanFigures,
+    WatchEvent,
+    WatchStatus,
+)
+
+
+@dataclass(frozen=True)
+class WatchRequest:
+    """What a watch works on, and where it reports."""
+
+    targets: Callable[[], Sequence[Target]]
+    """Reads the files anew and returns the instances. Raises: ProxyctlError."""
+    rules: WatchRules
+    """How it decides."""
+    rollout: RolloutRequest
+    """How it applies."""
+    report: Callable[[WatchEvent], None]
+    """Receives each change of state."""
+    is_paused: Callable[[], bool] = lambda: False
+    """Whether nothing may be applied now."""
+    files_changed_at: Callable[[], float | None] = lambda: None
+    """Returns when the newest of the files was changed. Units: unix seconds."""
+    now: Callable[[], float] = time.monotonic
+    """The clock of the decisions."""
+
+
+@dataclass
+class WatchedInstance:
+    """One instance between two rounds."""
+
+    status: InstanceStatus
+    """What metrics say of it."""
+    memory: InstanceMemory = field(default_factory=InstanceMemory)
+    """What decisions need of it."""
+    decision: Decision | None = None
+    """The last decision; None before the first one."""
+    not_applied: str = ""
+    """Why its last apply did not begin, once that is reported; '' if it began."""
+
+
+class PausedRollout:
+    """Stops a rollout before its next batch once applies are paused."""
+
+    def __init__(self, is_paused: Callable[[], bool]) -> None:
+        self._is_paused = is_paused
+
+    def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
+        """Return an error for each instance if applies are paused."""
+        if not self._is_paused():
+            return {}
+        return {target: RefusedError("applies were paused meanwhile") for target in targets}
+
+    def after(
+        self, _units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
+    ) -> Mapping[Target, Rolled]:
+        """Change no result."""
+        return {}
+
+
+class FleetWatch:
+    """Watches a fleet, a round at a time. `status`: what holds after the last round."""
+
+    def __init__(self, request: WatchRequest) -> None:
+        self.status = WatchStatus()
+        self.was_interrupted = False
+        """Whether a signal interrupted an apply."""
+        self._request = request
+        self._instances: dict[str, WatchedInstance] = {}
+        self._readings: dict[str, InstanceReading] = {}
+        self._said: dict[str, str] = {}
+
+    def round(self) -> None:
+        """Look at every instance once, and apply where that is decided.
+
+        Raises: UsageError in the first round; KeyboardInterrupt after a signal.
+        """
+        began = self._request.now()
+        is_paused = self._request.rules.applies and self._request.is_paused()
+        text = "the pause file exists: nothing is applied" if is_paused else ""
+        self._say("paused", text, ("resumed", "the pause file is gone"), Level.WARNING)
+        mistakes, are_known = self._look(is_paused=is_paused)
+        self.status = WatchStatus(
+            [*(replace(one.status) for one in self._instances.values())],
+            self.status.rounds + 1,
+            self._request.now() - began,
+            time.time(),
+            mistakes,
+            are_known,
+            self._request.files_changed_at(),
+            is_paused,
+        )
+        if self.was_interrupted:
+            raise KeyboardInterrupt
+
+    def _look(self, *, is_paused: bool) -> tuple[int, bool]:
+        """Plan, decide and apply.
+
+        Returns: the number of mistakes in the files, and whether the instances are known.
+        """
+        try:
+            targets = self._request.targets()
+        except ProxyctlError as error:
+            if isinstance(error, UsageError) and not self.status.rounds:
+                raise
+            for one in self._instances.values():
+                _note_plan(one.status, None)
+                one.status.situation = Situation.UNPLANNED
+            if isinstance(error, ConfigError):
+                return self._say_mistakes([error]), True
+            self._say("instances_unknown", error.message, _KNOWN, details=error.lines()[1:])
+            return 0, False
+        self._say("instances_unknown", "", _KNOWN)
+        self._forget_others({target.name for target in targets})
+        for target in targets:
+            status = InstanceStatus(target.name, target.login.address)
+            self._instances.setdefault(target.name, WatchedInstance(status))
+        now = self._request.now()
+        asked = [one for one in targets if is_asked(self._instances[one.name].memory, now)]
+        fleet = as_applied(self._plan(asked))
+        chosen = self._decide(fleet, is_paused=is_paused)
+        wrong = [one.error for one in fleet.failed if isinstance(one.error, ConfigError)]
+        mistakes = self._say_mistakes(wrong)
+        if chosen:
+            by_name = {target.name: target for target in targets}
+            self._apply([by_name[planned.name] for planned in chosen], Fleet(chosen))
+        return mistakes, True
+
+    def _plan(self, targets: Sequence[Target]) -> Fleet:
+        """Plan the instances, and note what else a decision needs. Changes: `_readings`."""
+        self._readings = {}
+        return plan_each(targets, self._read, workers=self._request.rollout.workers)
+
+    def _read(self, client: AdminClient, target: Target) -> Plan:
+        holder = read_holder(client)
+        uptime = read_uptime(client)
+        started_at = None if uptime is None else self._request.now() - uptime
+        plan = plan_files(client, target.files, self._request.rollout.apply.options)
+        self._readings[target.name] = InstanceReading(
+            plan.is_in_sync,
+            _hash_of_desired(plan),
+            hash((plan.fingerprint, *plan.secrets)),
+            _is_empty(plan),
+            started_at,
+            holder.text() if holder is not None and not holder.is_dead() else "",
+        )
+        return plan
+
+    # Decisions ------------------------------------------------------------------------------------
+
+    def _decide(self, fleet: Fleet, *, is_paused: bool) -> list[Planned]:
+        """Decide about each instance; return those to apply to. Changes: `_instances`."""
+        now, rules = self._request.now(), self._request.rules
+        decisions: dict[str, Decision] = {}
+        for planned in fleet.planned:
+            one = self._instances[planned.name]
+            reading = replace(self._readings[planned.name], refusals=planned.refusals)
+            one.memory, decision = judge(one.memory, reading, rules, now, is_paused=is_paused)
+            decisions[planned.name] = decision
+            _note_plan(one.status, PlanFigures.of(planned))
+        _hold_clusters_together(fleet.planned, decisions)
+        for planned in fleet.planned:
+            self._settle(planned.name, decisions[planned.name], planned)
+        for failure in fleet.failed:
+            one, error = self._instances[failure.name], failure.error
+            _note_plan(one.status, None)
+            if isinstance(error, InstanceError):
+                one.status.is_up = False
+                one.memory, decision = missed(one.memory, error.message, rules, now)
+                self._settle(failure.name, decision, details=error.lines()[1:])
+            elif isinstance(error, ConfigError):
+                one.status.situation = Situation.UNPLANNED
+            else:
+                text = error.message
+                decision = Decision(Action.WAIT, Situation.UNPLANNED, text, text)
+                self._settle(failure.name, decision, details=error.lines()[1:])
+        return [one for one in fleet.planned if decisions[one.name].action is Action.APPLY]
+
+    def _settle(
+        self,
+        name: str,
+        decision: Decision,
+        planned: Planned | None = None,
+        details: Sequence[str] = (),
+    ) -> None:
+        """Take a decision; report it if it is new, unless an apply follows that reports itself."""
+        one = self._instances[name]
+        is_new, one.decision = decision.is_new(one.decision), decision
+        one.status.situation = decision.situation
+        if planned is not None and decision.situation is Situation.REFUSED:
+            refused = planned.refusals
+            details = [line for one in refused for line in (*one.details, f"fix: {one.fix}")]
+        if is_new:
+            self._event(
+                name,
+                decision.situation,
+                decision.reason,
+                LEVELS[decision.situation],
+                details,
+                None if planned is None or planned.is_in_sync else planned.own_plan,
+            )
+
+    # Applies --------------------------------------------------------------------------------------
+
+    def _apply(self, targets: Sequence[Target], fleet: Fleet) -> None:
+        """Apply to the chosen instances, and note the results. Changes: `_instances`."""
+        pause = PausedRollout(self._request.is_paused)
+        rollout = roll_out(targets, fleet, replace(self._request.rollout, watch=pause))
+        self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED
+        by_name = {planned.name: planned for planned in fleet.planned}
+        for rolled in rollout.rolled:
+            self._note_apply(rolled, by_name[rolled.name])
+
+    def _note_apply(self, rolled: Rolled, planned: Planned) -> None:
+        one, reading = self._instances[rolled.name], self._readings[rolled.name]
+        status, error = one.status, rolled.error
+        if rolled.state is State.NOT_TOUCHED:
+            self._note_not_applied(one, "the apply to another instance failed or was interrupted")
+        elif error is None:
+            one.memory, one.decision = applied(one.memory, reading)
+            one.not_applied, status.situation = "", Situation.IN_SYNC
+            _note_plan(status, _in_sync(status.plan))
+            if rolled.state is not State.IN_SYNC:
+                status.applies += 1
+                status.applied_at, status.has_applied = time.time(), True
+            self._event(rolled.name, *_applied_text(rolled, planned))
+        elif isinstance(error, ApplyError):
+            message, *details = error.lines()
+            status.failed_applies += 1
+            status.applied_at, status.has_applied = time.time(), False
+            one.memory, one.decision = failed(one.memory, reading, message)
+            status.situation = Situation.FAILED
+            self._event(rolled.name, "failed", message, Level.ERROR, details)
+        else:  # refused, or the connection broke: nothing was changed
+            self._note_not_applied(one, *error.lines())
+
+    def _note_not_applied(self, one: WatchedInstance, message: str, *details: str) -> None:
+        """Report once why an apply did not begin; the next round tries again. Changes: one."""
+        if message != one.not_applied:
+            one.not_applied = message
+            text = f"not applied: {message}"
+            self._event(one.status.name, "not_applied", text, Level.WARNING, details)
+
+    # Reports --------------------------------------------------------------------------------------
+
+    def _event(
+        self,
+        name: str,
+        event: str,
+        message: str,
+        level: Level,
+        details: Sequence[str] = (),
+        plan: Plan | None = None,
+    ) -> None:
+        address = self._instances[name].status.address
+        self._request.report(WatchEvent(level, event, message, name, address, details, plan))
+
+    def _say(
+        self,
+        subject: str,
+        text: str,
+        end: tuple[str, str],
+        level: Level = Level.ERROR,
+        details: Sequence[str] = (),
+    ) -> None:
+        """Report a state of the watch itself once, or if `text` is '' its end. Changes: `_said`.
+
+        `end`: the event and the message of the end.
+        """
+        known = self._said.get(subject, "")
+        self._said[subject] = "\n".join([text, *details]) if text else ""
+        if self._said[subject] == known:
+            return
+        if text:
+            self._request.report(WatchEvent(level, subject, text, details=details))
+        else:
+            self._request.report(WatchEvent(Level.INFO, *end))
+
+    def _say_mistakes(self, errors: Sequence[ProxyctlError]) -> int:
+        """Report the mistakes in the files, each once; return their number."""
+        lines = [*dict.fromkeys(line for error in errors for line in _mistake_lines(error))]
+        count = len({mistake for error in errors for mistake in _mistakes(error)}) or len(lines)
+        message = f"{counted(count, 'mistake')} in the files: nothing is applied" if lines else ""
+        end = ("files_valid", "the files have no mistake any more")
+        self._say("files_invalid", message, end, details=lines)
+        return count
+
+    def _forget_others(self, names: set[str]) -> None:
+        """Forget the instances that are gone, and say so. Changes: `_instances`."""
+        for name in self._instances.keys() - names:
+            self._event(name, "gone", "no longer an instance of the files", Level.INFO)
+            del self._instances[name]
+
+
+_KNOWN = ("instances_known", "the instances are known again")
+
+
+def _mistakes(error: ProxyctlError) -> Sequence[object]:
+    return error.mistakes if isinstance(error, ConfigError) else ()
+
+
+def _mistake_lines(error: ProxyctlError) -> list[str]:
+    """Return the lines about an error in the files, without the count of a ConfigError."""
+    return error.lines()[:-1] if isinstance(error, ConfigError) else error.lines()
+
+
+def _hash_of_desired(plan: Plan) -> int:
+    """Return a hash of the rows that the files want, for comparison in this process."""
+    return hash(
+        tuple(
+            (name, diff.desired.scope and diff.desired.scope.text, frozenset(rows.items()))
+            for module in plan.modules
+            for name, diff in sorted(module.diffs.items())
+            if diff.desired is not None
+            for rows in (diff.desired.rows,)
+        )
+    )
+
+
+def _is_empty(plan: Plan) -> bool:
+    """Return whether no layer has a row of the managed tables, as after a start without a disk."""
+    tables = [
+        diff
+        for module in plan.modules
+        for diff in module.diffs.values()
+        if diff.desired is not None and diff.layout.table.prefix is None
+    ]
+    return bool(tables) and not any(diff.memory or diff.runtime or diff.disk for diff in tables)
+
+
+def _hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Decision]) -> None:
+    """Let no member of a cluster change while another one must not: it would follow.
+
+    Changes: decisions.
+    """
+    for positions in group_by_cluster([one.plan.members for one in planned]):
+        names = [planned[position].name for position in positions]
+        waiting = [
+            name for name in names if decisions[name].action not in (Action.APPLY, Action.NOTHING)
+        ]
+        for name in names:
+            if waiting and decisions[name].action is Action.APPLY:
+                reason = f"{waiting[0]}, a member of the same ProxySQL Cluster, must not change"
+                decisions[name] = Decision(Action.WAIT, Situation.DIFFERS, reason, reason)
+
+
+def _note_plan(status: InstanceStatus, figures: PlanFigures | None) -> None:
+    """Note the numbers of a plan, None if there is none. Changes: status."""
+    status.plan, status.has_planned = figures, figures is not None
+    if figures is not None:
+        status.is_up, status.planned_at = True, time.time()
+
+
+def _in_sync(figures: PlanFigures | None) -> PlanFigures | None:
+    """Return the numbers after an apply."""
+    if figures is None:
+        return None
+    return PlanFigures(dict.fromkeys(figures.modules, True), dict.fromkeys(figures.rows, 0), {}, 0)
+
+
+def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Sequence[str]]:
+    """Return name, message, level and details of the event after an apply that succeeded."""
+    if rolled.state is State.IN_SYNC:
+        return "in_sync", "another command applied the same meanwhile", Level.INFO, ()
+    if rolled.state is State.FOLLOWED:
+        return "followed", "follows the member of its cluster that was changed", Level.INFO, ()
+    counts = planned.plan.counts()
+    text = f"{counts['add']} added, {counts['change']} changed, {counts['delete']} deleted"
+    details = [*rolled.notes, *([f"snapshot: {rolled.snapshot}"] if rolled.snapshot else [])]
+    if rolled.is_well:
+        return "applied", f"{text} at RUNTIME; every layer was read back", Level.INFO, details
+    details += [f"{server} is SHUNNED since" for server in rolled.shunned]
+    details += [f"{peer.name} does not follow" for peer in rolled.behind]
+    worse = counted(len(rolled.shunned) + len(rolled.behind), "problem")
+    return "applied", f"{text} at RUNTIME, with {worse} since", Level.WARNING, details

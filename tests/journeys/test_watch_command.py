@@ -1,0 +1,338 @@
+"""`watch`: round after round it reports what differs, and with --apply corrects it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.journeys.held_lock import hold_lock
+from tests.support.commands.cli import SECRETS, Outcome, Project, proxyctl
+from tests.support.commands.story import FILES, applied, ended, listed
+from tests.support.protocol.faulty_proxy import FaultyProxy
+from tests.support.servers.instances import Instance
+
+EDIT = "UPDATE mysql_servers SET weight = 7 WHERE hostname = 'db2'"
+CHANGED = FILES.replace("max_connections: 500", "max_connections: 501")
+
+
+@dataclass
+class Fleet:
+    """Sandboxes px1, px2 and so on, px1 behind a proxy, and a watch whose pauses do something."""
+
+    project: Project
+    proxy: FaultyProxy
+    instances: list[Instance]
+    out: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    def write(self, text: str = FILES) -> None:
+        ports = [self.proxy.port, *(one.port for one in self.instances[1:])]
+        self.project.write(text + listed(ports))
+
+    def watch(self, *arguments: str, steps: Sequence[Callable[[], object]] = ()) -> Outcome:
+        """Watch with one round more than steps: each step happens between two rounds."""
+        left = iter(steps)
+        sleep = time.sleep
+
+        def pause(seconds: float) -> None:
+            if seconds < 1000:  # an apply waits
+                sleep(seconds)
+                return
+            if (step := next(left, None)) is None:
+                raise KeyboardInterrupt
+            step()
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(time, "sleep", pause)
+            given = ("--all", "--every", "1h", "--log-format", "json", *arguments)
+            return proxyctl("watch", *given)
+
+    def edit(self, number: int = 0) -> None:
+        """Edit a server by hand, in all layers."""
+        self.instances[number].execute(EDIT)
+        self.instances[number].load("MYSQL SERVERS", saves=True)
+
+    def weight(self, number: int = 0) -> str | None:
+        """Return the weight at RUNTIME that `edit` changes; None if there is no such server."""
+        rows = self.instances[number].query(
+            "SELECT weight FROM runtime_mysql_servers WHERE hostname = 'db2'"
+        )
+        return rows[0][0] if rows else None
+
+
+def nothing() -> None:
+    """A pause in which nothing happens."""
+
+
+@pytest.fixture
+def fleet(offline: Project) -> Iterator[Fleet]:
+    quiet = {"mysql-monitor_enabled": "false"}
+    with (
+        Sandbox(variables=quiet) as px1,
+        Sandbox(variables=quiet) as px2,
+        FaultyProxy(px1.host, px1.port) as proxy,
+    ):
+        instances = [Instance(one.host, one.port, sandbox=one) for one in (px1, px2)]
+        offline.monkeypatch.delenv("PROXYCTL_PASSWORD", raising=False)
+        made = Fleet(offline, proxy, instances)
+        made.write()
+        yield made
+        for instance in instances:
+            instance.close()
+
+
+@pytest.fixture
+def synced(fleet: Fleet) -> Fleet:
+    """The fleet after an apply of the files."""
+    applied("--all")
+    return fleet
+
+
+def events(found: Outcome, name: str | None = None) -> list[str]:
+    """Return the events of the log, of all instances or of one."""
+    lines = [json.loads(line) for line in found.out.splitlines()]
+    assert not any(secret in found.text for secret in SECRETS.values())
+    return [line["event"] for line in lines if name in (None, line["name"])]
+
+
+def line_of(found: Outcome, event: str) -> dict[str, Any]:
+    """Return the first line of an event."""
+    return next(line for line in map(json.loads, found.out.splitlines()) if line["event"] == event)
+
+
+def test_without_apply_it_reports_each_state_once_and_changes_nothing(synced: Fleet) -> None:
+    found = synced.watch(steps=[nothing, synced.edit, nothing, nothing])
+    assert (found.code, found.err) == (0, "")
+    assert events(found, "px1") == ["in_sync", "differs"]
+    assert events(found, "px2") == ["in_sync"]
+    assert events(found)[-1] == "stopped"
+    line = line_of(found, "differs")
+    assert line["message"] == "the instance was changed by somebody else"
+    (change,) = line["changes"]
+    assert change["fields"]["weight"] == {"current": 7, "desired": 100}
+    assert synced.weight() == "7"
+
+
+def test_empty_instances_are_filled_in_the_first_round(fleet: Fleet) -> None:
+    found = fleet.watch("--apply", steps=[nothing])
+    assert (found.code, found.err) == (0, "")
+    for number, name in enumerate(("px1", "px2")):
+        assert events(found, name) == ["differs", "applied"]
+        assert fleet.weight(number) == "100"
+    assert len(fleet.project.snapshots()) == 2
+
+
+def test_an_instance_that_comes_back_empty_is_filled_in_one_round(synced: Fleet) -> None:
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as empty:
+        found = synced.watch(
+            "--apply", steps=[lambda: synced.proxy.lead_to(empty.host, empty.port), nothing]
+        )
+        assert events(found, "px1") == ["in_sync", "differs", "applied"]
+        again = Instance(empty.host, empty.port)
+        assert again.query("SELECT count(*) FROM mysql_servers") == [("4",)]
+        again.close()
+
+
+def test_a_hand_edit_stays_for_the_grace_and_changed_files_do_not_wait(synced: Fleet) -> None:
+    found = synced.watch(
+        *("--apply", "--grace", "1h"),
+        steps=[synced.edit, lambda: synced.write(CHANGED), nothing],
+    )
+    assert events(found, "px1") == ["in_sync", "edited", "edited"]
+    assert events(found, "px2") == ["in_sync", "differs", "applied"]
+    assert synced.weight() == "7"
+
+
+def test_a_hand_edit_is_taken_back_after_the_grace(synced: Fleet) -> None:
+    found = synced.watch(
+        *("--apply", "--grace", "1s"),
+        steps=[synced.edit, lambda: time.sleep(1.1), nothing],
+    )
+    assert events(found, "px1") == ["in_sync", "edited", "differs", "applied"]
+    assert synced.weight() == "100"
+
+
+def test_pending_edits_of_others_are_never_overwritten(synced: Fleet) -> None:
+    px1 = synced.instances[0]
+    found = synced.watch(
+        *("--apply", "--grace", "0s"), steps=[lambda: px1.execute(EDIT), nothing, nothing]
+    )
+    assert events(found, "px1") == ["in_sync", "refused"]
+    assert "weight edited in MEMORY" in str(line_of(found, "refused")["details"])
+    assert px1.query("SELECT weight FROM mysql_servers WHERE hostname='db2'") == [("7",)]
+
+
+def test_a_failed_change_is_tried_once_until_the_files_change(synced: Fleet) -> None:
+    loads: list[str] = []
+
+    def fail_the_load() -> None:
+        synced.instances[0].sandbox.options.before_statement = refuse  # type: ignore[union-attr]
+        synced.write(CHANGED)
+
+    def refuse(sql: str) -> None:
+        if sql.startswith("LOAD MYSQL SERVERS TO RUNTIME") and not loads:
+            loads.append(sql)
+            synced.instances[0].sandbox.run("DELETE FROM mysql_servers")  # type: ignore[union-attr]
+
+    found = synced.watch(
+        "--apply",
+        steps=[
+            fail_the_load,
+            nothing,
+            nothing,
+            lambda: synced.write(CHANGED.replace("501", "502")),
+            nothing,
+        ],
+    )
+    assert events(found, "px1") == ["in_sync", "differs", "failed", "differs", "applied"]
+    assert len(loads) == 1
+
+
+def test_files_with_mistakes_apply_nothing(synced: Fleet) -> None:
+    found = synced.watch(
+        *("--apply", "--grace", "0s"),
+        steps=[
+            lambda: synced.write(FILES.replace("default_hostgroup", "defaul_hostgroup")),
+            synced.edit,
+            lambda: synced.project.write("mysql_servers: [\n"),
+            nothing,
+            synced.write,
+        ],
+    )
+    events_of_files = ["files_invalid", "files_invalid", "files_valid"]
+    assert [one for one in events(found) if one.startswith("files")] == events_of_files
+    first = line_of(found, "files_invalid")
+    assert first["message"] == "2 mistakes in the files: nothing is applied"
+    assert first["details"][0].startswith("proxyctl.yaml:13:52: mysql_users[0].defaul_hostgroup")
+    assert events(found, "px1") == ["in_sync", "differs", "applied"]
+    assert events(found, "px2") == ["in_sync"]
+
+
+def test_files_that_are_removed_while_it_runs(synced: Fleet) -> None:
+    found = synced.watch(
+        "--apply", steps=[lambda: Path("proxyctl.yaml").unlink(), nothing, synced.write]
+    )
+    assert events(found) == ["in_sync", "in_sync", "files_invalid", "files_valid", "stopped"]
+    assert "proxyctl.yaml: no such file" in str(line_of(found, "files_invalid")["details"])
+    assert synced.weight() == "100"
+
+
+def test_a_lock_is_named_and_the_others_go_on(synced: Fleet) -> None:
+    def lock() -> None:
+        hold_lock(synced.instances[0], host="px", pid=1, for_s=60, space="elsewhere")
+        synced.write(CHANGED)
+
+    found = synced.watch(
+        "--apply",
+        steps=[
+            lock,
+            nothing,
+            lambda: synced.instances[0].execute("DROP TABLE proxyctl_lock"),
+        ],
+    )
+    assert events(found, "px1") == ["in_sync", "locked", "differs", "applied"]
+    assert "apply by pid 1 on px" in line_of(found, "locked")["message"]
+    assert events(found, "px2") == ["in_sync", "differs", "applied"]
+
+
+def test_nothing_is_applied_while_the_pause_file_exists(synced: Fleet) -> None:
+    pause = Path("pause")
+
+    def begin() -> None:
+        pause.touch()
+        synced.write(CHANGED)
+
+    found = synced.watch(
+        *("--apply", "--pause-file", "pause"), steps=[begin, nothing, pause.unlink]
+    )
+    assert events(found, "px1") == ["in_sync", "paused", "differs", "applied"]
+    assert [one for one in events(found) if one in ("paused", "resumed")].count("resumed") == 1
+    said = [line for line in map(json.loads, found.out.splitlines()) if line["name"] is None]
+    assert [line["event"] for line in said] == ["paused", "resumed", "stopped"]
+
+
+def test_an_instance_that_does_not_answer_does_not_stop_the_others(synced: Fleet) -> None:
+    def break_px1() -> None:
+        synced.proxy.lead_to("127.0.0.1", 1)
+        synced.write(CHANGED)
+
+    px1 = synced.instances[0]
+    found = synced.watch(
+        "--apply", steps=[break_px1, nothing, lambda: synced.proxy.lead_to(px1.host, px1.port)]
+    )
+    assert events(found, "px1") == ["in_sync", "unreachable", "differs", "applied"]
+    assert events(found, "px2") == ["in_sync", "differs", "applied"]
+
+
+def test_an_instance_that_leaves_the_files_is_gone(synced: Fleet) -> None:
+    found = synced.watch(
+        steps=[lambda: synced.project.write(FILES + listed([synced.proxy.port])), nothing]
+    )
+    assert events(found, "px2") == ["in_sync", "gone"]
+
+
+def test_a_signal_during_an_apply_restores_it(synced: Fleet) -> None:
+    sent: list[str] = []
+
+    def interrupt(_connection: int, sql: str, _answer: bytes) -> None:
+        if sql.startswith("LOAD MYSQL SERVERS TO RUNTIME") and not sent:
+            sent.append(sql)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def begin() -> None:
+        synced.proxy.watch = interrupt
+        synced.write(CHANGED)
+
+    found = synced.watch("--apply", steps=[begin, nothing])
+    assert found.code == 130
+    assert events(found, "px1") == ["in_sync", "differs", "failed"]
+    assert "everything was restored" in found.out
+    assert events(found)[-1] == "stopped"
+    limit = "SELECT max_connections FROM runtime_mysql_servers WHERE hostgroup_id = 10"
+    assert synced.instances[0].query(limit) == [("500",)]
+
+
+def test_the_text_has_a_line_for_each_state_and_no_secret(fleet: Fleet) -> None:
+    found = fleet.watch("--apply", "--log-format", "text", steps=[nothing])
+    assert f"px1  127.0.0.1:{fleet.proxy.port}  applied: 9 added" in found.out
+    assert "  + user app\n" in found.out
+    assert not any(secret in found.text for secret in SECRETS.values())
+
+
+def test_one_instance_without_all(sandbox_project: Project, sandbox_instance: Instance) -> None:
+    sandbox_project.write(FILES)
+    fleet = Fleet(sandbox_project, None, [sandbox_instance])  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(time, "sleep", _stop)
+        found = proxyctl("watch", "--apply", "--log-format", "json")
+    assert events(found) == ["differs", "applied", "stopped"]
+    assert fleet.weight() == "100"
+
+
+def _stop(_seconds: float) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--every", "0"), "--every: '0' is not a time such as"),
+        (("--every", "0s"), "--every: at least 1s"),
+        (("--every", "500ms"), "--every: at least 1s"),
+        (("--grace", "5m"), "--grace needs --apply"),
+        (("--pause-file", "pause"), "--pause-file needs --apply"),
+        (("--apply", "--grace", "8d"), "--grace: 8d is more than 7d"),
+        (("--parallel", "2"), "--parallel needs --all"),
+        (("--instance", "px9"), "no such instance in the files"),
+    ],
+)
+def test_wrong_command_lines(fleet: Fleet, arguments: tuple[str, ...], message: str) -> None:
+    ended(proxyctl("watch", *arguments), 64, message)
