@@ -103,10 +103,14 @@ class PausedRollout:
 
 
 class FleetWatch:
-    """Watches a fleet, a round at a time. `status`: what holds after the last round."""
+    """Watches a fleet, a round at a time.
+
+    `status`: what holds after the last round. `active_at`: when it last got on, by its clock.
+    """
 
     def __init__(self, request: WatchRequest) -> None:
         self.status = WatchStatus()
+        self.active_at = request.now()
         self.was_interrupted = False
         """Whether a signal interrupted an apply."""
         self._request = request
@@ -119,6 +123,7 @@ class FleetWatch:
 
         Raises: UsageError in the first round; KeyboardInterrupt after a signal.
         """
+        self._get_on()
         began = self._request.now()
         is_paused = self._request.rules.applies and self._request.is_paused()
         text = "the pause file exists: nothing is applied" if is_paused else ""
@@ -134,8 +139,12 @@ class FleetWatch:
             self._request.files_changed_at(),
             is_paused,
         )
+        self._get_on()
         if self.was_interrupted:
             raise KeyboardInterrupt
+
+    def _get_on(self, _step: object = None) -> None:
+        self.active_at = self._request.now()
 
     def _look(self, *, is_paused: bool) -> tuple[int, bool]:
         """Plan, decide and apply.
@@ -173,7 +182,8 @@ class FleetWatch:
     def _plan(self, targets: Sequence[Target]) -> Fleet:
         """Plan the instances, and note what else a decision needs. Changes: `_readings`."""
         self._readings = {}
-        return plan_each(targets, self._read, workers=self._request.rollout.workers)
+        workers = self._request.rollout.workers
+        return plan_each(targets, self._read, workers=workers, done=self._get_on)
 
     def _read(self, client: AdminClient, target: Target) -> Plan:
         holder = read_holder(client)
@@ -249,7 +259,10 @@ class FleetWatch:
     def _apply(self, targets: Sequence[Target], fleet: Fleet) -> None:
         """Apply to the chosen instances, and note the results. Changes: `_instances`."""
         pause = PausedRollout(self._request.is_paused)
-        rollout = roll_out(targets, fleet, replace(self._request.rollout, watch=pause))
+        apply = self._request.rollout.apply
+        apply = replace(apply, reporter=replace(apply.reporter, progress=self._get_on))
+        request = replace(self._request.rollout, apply=apply, watch=pause)
+        rollout = roll_out(targets, fleet, request)
         self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED
         by_name = {planned.name: planned for planned in fleet.planned}
         for rolled in rollout.rolled:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +20,9 @@ from proxyctl.sandbox import Sandbox
 from tests.journeys.held_lock import hold_lock
 from tests.support.commands.cli import SECRETS, Outcome, Project, proxyctl
 from tests.support.commands.story import FILES, applied, ended, listed
+from tests.support.metrics import samples
 from tests.support.protocol.faulty_proxy import FaultyProxy
-from tests.support.servers.instances import Instance
+from tests.support.servers.instances import Instance, free_port
 
 EDIT = "UPDATE mysql_servers SET weight = 7 WHERE hostname = 'db2'"
 CHANGED = FILES.replace("max_connections: 500", "max_connections: 501")
@@ -300,6 +304,54 @@ def test_a_signal_during_an_apply_restores_it(synced: Fleet) -> None:
     assert synced.instances[0].query(limit) == [("500",)]
 
 
+def test_metrics_tell_the_story(synced: Fleet) -> None:
+    port, seen = free_port(), []
+
+    def look(then: Callable[[], object] = nothing) -> Callable[[], None]:
+        def step() -> None:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+                seen.append(answer.read().decode())
+            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=30).status
+            then()
+
+        return step
+
+    found = synced.watch(
+        *("--apply", "--grace", "1h", "--metrics", f"127.0.0.1:{port}"),
+        steps=[
+            look(synced.edit),
+            look(lambda: synced.write("mysql_servers: [\n")),
+            look(lambda: synced.write(CHANGED)),
+            look(),
+        ],
+    )
+    assert found.code == 0, found.text
+    first, edited, broken, last = map(samples, seen)
+    servers = ("instance_in_sync", "px1", "MYSQL SERVERS")
+    assert (first[servers], edited[servers]) == (1, 0)
+    assert edited["instance_in_sync", "px1", "MYSQL USERS"] == 1
+    assert edited["instance_state", "px1", "edited"] == 1
+    assert edited["instance_differing_rows", "px1", "runtime"] == 1
+    assert (first["files_valid",], broken["files_valid",], last["files_valid",]) == (1, 0, 1)
+    assert servers not in broken
+    assert broken["instance_plan_success", "px1"] == 0
+    assert last["instance_applies_total", "px2", "success"] == 1
+    assert last["instance_state", "px2", "in_sync"] == 1
+    assert last["watch_rounds_total",] == 4
+    assert not any(secret in text for secret in SECRETS.values() for text in seen)
+
+
+def test_metrics_that_cannot_be_served(synced: Fleet) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        found = synced.watch("--metrics", address)
+    ended(found, 1, f"--metrics {address}: address already in use")
+    synced.project.monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    found = synced.watch("--metrics", address)
+    ended(found, 1, "--metrics needs the Python package prometheus_client")
+    assert "proxyctl-proxysql[metrics]" in found.err
+
+
 def test_the_text_has_a_line_for_each_state_and_no_secret(fleet: Fleet) -> None:
     found = fleet.watch("--apply", "--log-format", "text", steps=[nothing])
     assert f"px1  127.0.0.1:{fleet.proxy.port}  applied: 9 added" in found.out
@@ -330,6 +382,9 @@ def _stop(_seconds: float) -> None:
         (("--grace", "5m"), "--grace needs --apply"),
         (("--pause-file", "pause"), "--pause-file needs --apply"),
         (("--apply", "--grace", "8d"), "--grace: 8d is more than 7d"),
+        (("--metrics", "9273"), "--metrics: 9273 is not HOST:PORT"),
+        (("--metrics", "::1:9273"), "--metrics: ::1:9273 is not HOST:PORT"),
+        (("--metrics", "h:70000"), "--metrics: h:70000 is not HOST:PORT"),
         (("--parallel", "2"), "--parallel needs --all"),
         (("--instance", "px9"), "no such instance in the files"),
     ],

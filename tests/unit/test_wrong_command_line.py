@@ -12,7 +12,7 @@ from tests.support.commands.cli import Project, proxyctl
     [
         ("plna", "no such command: plna", "did you mean plan?"),
         ("Plan", "no such command: Plan", "did you mean plan?"),
-        ("watch", "no such command: watch", "commands: init, validate, "),
+        ("observe", "no such command: observe", "commands: init, validate, "),
         ("version", "no such command: version", "did you mean --version?"),
         ("--file a.yaml plan", "no such option: --file", "options follow the command"),
         ("apply --yes", "no such option: --yes", "did you mean --auto-approve?"),

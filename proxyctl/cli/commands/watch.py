@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from proxyctl.cli.connect import SelectionOptions
@@ -19,10 +21,14 @@ from proxyctl.stats.units import microseconds_of
 if TYPE_CHECKING:
     from proxyctl.fleet.rollout import RolloutRequest
     from proxyctl.fleet.targets import Target
+    from proxyctl.watch.fleet_watch import FleetWatch
     from proxyctl.watch.status import WatchEvent
 
 LogFormat = Literal["text", "json"]
 _LONGEST_GRACE_S = 7 * 86_400
+_LAST_PORT = 65_535
+STUCK_S = 300.0
+"""A watch that has not got on for this long, besides the time between rounds, is not healthy."""
 
 
 def grace_seconds(text: str) -> float:
@@ -63,6 +69,18 @@ class HealOptions(FromCommandLine):
         return self.pause_file is not None and is_there(self.pause_file)
 
 
+def http_address(text: str) -> tuple[str, int]:
+    """Return host and port of `127.0.0.1:9273` or `[::1]:9273`. Raises: ValueError."""
+    host, colon, port = text.rpartition(":")
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if is_bracketed else host
+    if not (colon and host and port.isdecimal() and int(port) <= _LAST_PORT) or (
+        ":" in host and not is_bracketed
+    ):
+        raise ValueError(f"{text} is not HOST:PORT, such as 127.0.0.1:9273")
+    return host, int(port)
+
+
 def watch(
     selection: SelectionOptions,
     fleet: BatchOptions,
@@ -74,6 +92,11 @@ def watch(
         parser=parsed("--every", seconds_of),
     ),
     only: OnlyOption = None,
+    metrics: str | None = value(
+        "HOST:PORT",
+        "Serve metrics for Prometheus at /metrics, and /healthz and /readyz.",
+        parser=parsed("--metrics", http_address),
+    ),
     log_format: Annotated[
         LogFormat, choice(LogFormat, "--log-format", "The format of the log on stdout.")
     ] = "text",
@@ -102,7 +125,8 @@ def watch(
             lambda: changed_at(paths),
         )
     )
-    run_rounds(every, watched.round)
+    with _metrics(metrics, watched, every, log):  # type: ignore[arg-type]  # what the parser returns
+        run_rounds(every, watched.round)
     log.note("stopped", "stopped by a signal")
     return ExitCode.INTERRUPTED if watched.was_interrupted else ExitCode.DONE
 
@@ -126,6 +150,33 @@ def _rollout(
     )
 
 
+@contextmanager
+def _metrics(
+    address: tuple[str, int] | None, watched: FleetWatch, every_s: float, log: WatchLog
+) -> Iterator[None]:
+    """Serve metrics while the block runs, unless there is no address. Raises: ProxyctlError."""
+    if address is None:
+        yield
+        return
+    if find_spec("prometheus_client") is None:
+        raise ProxyctlError(
+            "--metrics needs the Python package prometheus_client",
+            fix="pip install 'proxyctl-proxysql[metrics]'",
+        )
+    from proxyctl.watch.metrics import registry_of
+    from proxyctl.watch.server import ServedWatch, served
+
+    def is_alive() -> bool:
+        return time.monotonic() - watched.active_at < every_s + STUCK_S
+
+    answers = ServedWatch(
+        registry_of(lambda: watched.status), is_alive, lambda: watched.status.rounds > 0
+    )
+    with served(*address, answers) as port:
+        log.note("serving", f"/metrics, /healthz and /readyz on port {port} of {address[0]}")
+        yield
+
+
 class WatchLog:
     """Writes each change of state to stdout. Never raises: an apply must not stop half way."""
 
@@ -145,5 +196,5 @@ class WatchLog:
         """Write something that concerns no instance, or names it itself."""
         from proxyctl.watch.status import Level, WatchEvent
 
-        level = Level.INFO if name == "stopped" else Level.WARNING
+        level = Level.WARNING if name == "note" else Level.INFO
         self.report(WatchEvent(level, name, message))

@@ -1,0 +1,173 @@
+"""What a watch knows, as metrics of Prometheus.
+
+Needs the package prometheus_client, which is an extra: only `watch --metrics` imports this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client.core import (
+    CollectorRegistry,
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+)
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from proxyctl.watch.status import InstanceStatus, WatchStatus
+
+_INSTANCE = ("name", "address")
+
+Sample = tuple[Mapping[str, str], float]
+"""The labels besides those of the instance, and the value."""
+
+
+class WatchCollector(Collector):
+    """Turns the status of a watch into metrics, whenever somebody asks for them."""
+
+    def __init__(self, status: Callable[[], WatchStatus]) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics. An instance that is gone has no series any more."""
+        status = self._status()
+        yield from _watch_metrics(status)
+        for name, help_text, labels, samples in _INSTANCE_METRICS:
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            family = kind(f"proxyctl_{name}", help_text, labels=[*_INSTANCE, *labels])
+            for one in status.instances:
+                for more, value in samples(one):
+                    family.add_metric([one.name, one.address, *more.values()], value)
+            yield family
+
+
+def registry_of(status: Callable[[], WatchStatus]) -> CollectorRegistry:
+    """Return the metrics of a watch, and those of its process. `status`: returns the newest."""
+    registry = CollectorRegistry()
+    registry.register(WatchCollector(status))
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def _watch_metrics(status: WatchStatus) -> Iterator[Metric]:
+    """Yield the metrics that concern no instance."""
+    yield CounterMetricFamily(
+        "proxyctl_watch_rounds_total", "Rounds that have ended.", status.rounds
+    )
+    gauges: dict[str, tuple[str, float | None]] = {
+        "watch_round_duration_seconds": ("How long the last round took.", status.round_s),
+        "watch_round_timestamp_seconds": ("When the last round ended.", status.ended_at),
+        "watch_paused": ("1 while the pause file exists.", status.is_paused),
+        "watch_instances": ("Instances that are watched.", len(status.instances)),
+        "watch_instances_known": ("0 while a DNS name has no address.", status.are_known),
+        "files_valid": ("0 while the files have mistakes.", status.mistakes == 0),
+        "files_mistakes": ("Mistakes in the files.", status.mistakes),
+        "files_changed_timestamp_seconds": (
+            "When the newest of the files was changed.",
+            status.files_changed_at,
+        ),
+    }
+    for name, (help_text, value) in gauges.items():
+        if status.rounds and value is not None:
+            yield GaugeMetricFamily(f"proxyctl_{name}", help_text, value)
+
+
+def _only(value: float | None) -> list[Sample]:
+    return [] if value is None else [({}, value)]
+
+
+def _modules(one: InstanceStatus) -> list[Sample]:
+    found = one.plan.modules.items() if one.plan else ()
+    return [({"module": name}, float(is_in_sync)) for name, is_in_sync in found]
+
+
+def _rows(one: InstanceStatus) -> list[Sample]:
+    found = one.plan.rows.items() if one.plan else ()
+    return [({"layer": layer.value}, float(count)) for layer, count in found]
+
+
+def _refusals(one: InstanceStatus) -> list[Sample]:
+    found = one.plan.refusals.items() if one.plan else ()
+    return [({"code": code}, float(count)) for code, count in found]
+
+
+def _applies(one: InstanceStatus) -> list[Sample]:
+    return [
+        ({"result": "success"}, float(one.applies)),
+        ({"result": "failure"}, float(one.failed_applies)),
+    ]
+
+
+_INSTANCE_METRICS: tuple[
+    tuple[str, str, tuple[str, ...], Callable[[InstanceStatus], list[Sample]]], ...
+] = (
+    (
+        "instance_up",
+        "1 if the instance answered when it was last asked.",
+        (),
+        lambda one: _only(one.is_up),
+    ),
+    (
+        "instance_state",
+        "Always 1; the label is the state, as in the log.",
+        ("state",),
+        lambda one: [({"state": one.situation.value}, 1.0)],
+    ),
+    (
+        "instance_in_sync",
+        "1 if all layers of the admin module match the files.",
+        ("module",),
+        _modules,
+    ),
+    (
+        "instance_differing_rows",
+        "Rows and variables that differ from the files in the layer.",
+        ("layer",),
+        _rows,
+    ),
+    (
+        "instance_refusals",
+        "Reasons why an apply is refused.",
+        ("code",),
+        _refusals,
+    ),
+    (
+        "instance_lint_errors",
+        "Errors of lint that the plan brings, or that the files have.",
+        (),
+        lambda one: _only(one.plan.lint_errors if one.plan else None),
+    ),
+    (
+        "instance_plan_success",
+        "1 if the last attempt at a plan succeeded.",
+        (),
+        lambda one: _only(one.has_planned),
+    ),
+    (
+        "instance_plan_timestamp_seconds",
+        "When a plan last succeeded.",
+        (),
+        lambda one: _only(one.planned_at),
+    ),
+    (
+        "instance_apply_success",
+        "1 if the last apply succeeded.",
+        (),
+        lambda one: _only(one.has_applied if one.applied_at is not None else None),
+    ),
+    (
+        "instance_apply_timestamp_seconds",
+        "When the last apply ended.",
+        (),
+        lambda one: _only(one.applied_at),
+    ),
+    (
+        "instance_applies_total",
+        "Applies since the watch began, by result.",
+        ("result",),
+        _applies,
+    ),
+)
+"""The metrics of each instance: name, help, further labels, and the samples of an instance."""
