@@ -109,8 +109,11 @@ class SelectionOptions:
             raise
 
     def look_up_again(self) -> None:
-        """Let the next targets have the addresses that DNS names have then."""
+        """Let the next targets have the addresses of names, and the passwords in files, of then."""
         self.__dict__.pop("_addresses", None)
+        for name in ("_logins", "_logins_of_all"):
+            if name in self.__dict__:
+                self.__dict__[name].read_files_again()
 
     def address(self) -> str:
         """Return the address that `connect` would connect to, without asking for a password.

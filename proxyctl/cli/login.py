@@ -26,7 +26,10 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass
 class Logins:
-    """The logins of a command: each file is read once, each password is asked for once."""
+    """The logins of a command: each file is read once, each password is asked for once.
+
+    A command that goes on reads the files again: see `read_files_again`.
+    """
 
     options: ConnectionOptions
     _asked: dict[str, str] = field(default_factory=dict)
@@ -60,6 +63,11 @@ class Logins:
             certificate_name=(chosen and chosen.dns) or "",
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         )
+
+    def read_files_again(self) -> None:
+        """Let the next logins have what --password-file and the option file hold then."""
+        for name in ("_password_in_file", "_option_file"):
+            self.__dict__.pop(name, None)
 
     def endpoint(self, chosen: Instance | None) -> tuple[str, int, str | None]:
         """Return host, port and socket; a socket wins. Raises: UsageError, ProxyctlError."""

@@ -7,11 +7,11 @@ from datetime import datetime
 from itertools import islice
 
 from proxyctl.errors import counted
-from proxyctl.plan.change import Change
+from proxyctl.plan.change import CHANGE, Change
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape, document_line
 from proxyctl.render.plan import CHANGED
-from proxyctl.render.rows import MARKS, headline, note
+from proxyctl.render.rows import MARKS, field_text, headline, listed_fields, note
 from proxyctl.render.style import named_address
 from proxyctl.text import printable
 from proxyctl.watch.status import WatchEvent
@@ -49,10 +49,14 @@ def _change_lines(event: WatchEvent) -> Iterator[str]:
     plan = event.plan
     if plan is None:
         return
+    names = plan.hostgroup_names
     for change in _changes(event):
-        text = f"{MARKS[change.action]} {headline(change, plan.hostgroup_names)}"
+        parts = [f"{MARKS[change.action]} {headline(change, names)}"]
+        if change.action == CHANGE:
+            fields = listed_fields(change)
+            parts += [f"{field.column} {field_text(change, field, names)}" for field in fields]
         layers = note(change, plan.source)
-        yield f"{text}  {layers}" if layers else text
+        yield "  ".join([*parts, *([layers] if layers else [])])
     if more := _more(plan):
         yield f"... and {counted(more, 'more change')}"
 

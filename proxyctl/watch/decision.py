@@ -54,6 +54,7 @@ class Origin(StrEnum):
     EMPTY = "the instance holds none of the rows"
     RESTARTED = "ProxySQL was restarted"
     STARTED = "ProxySQL has just started"
+    INTERRUPTED = "an apply was killed"
     EDIT = "the instance was changed by somebody else"
     UNKNOWN = "it differed when the watch first saw it"
 
@@ -89,6 +90,8 @@ class InstanceReading:
     """When ProxySQL started; None if unknown."""
     holder: str = ""
     """The command that holds the lock, in words; '' without a lock."""
+    was_interrupted: bool = False
+    """Whether a command that held the lock was killed."""
     refusals: Sequence[Refusal] = ()
     """The reasons why an apply would be refused."""
 
@@ -170,6 +173,8 @@ def _origin(
         return Origin.EMPTY
     if memory.in_sync_with is not None:
         return Origin.EDIT if memory.in_sync_with == reading.desired else Origin.FILES
+    if reading.was_interrupted:
+        return Origin.INTERRUPTED
     # No hand edit is older than ProxySQL itself.
     is_young = reading.started_at is not None and now - reading.started_at < rules.grace_s
     return Origin.STARTED if is_young else Origin.UNKNOWN

@@ -187,6 +187,7 @@ class FleetWatch:
 
     def _read(self, client: AdminClient, target: Target) -> Plan:
         holder = read_holder(client)
+        is_dead = holder is not None and holder.is_dead()
         uptime = read_uptime(client)
         started_at = None if uptime is None else self._request.now() - uptime
         plan = plan_files(client, target.files, self._request.rollout.apply.options)
@@ -196,7 +197,8 @@ class FleetWatch:
             hash((plan.fingerprint, *plan.secrets)),
             _is_empty(plan),
             started_at,
-            holder.text() if holder is not None and not holder.is_dead() else "",
+            holder.text() if holder is not None and not is_dead else "",
+            was_interrupted=is_dead,
         )
         return plan
 
@@ -212,7 +214,7 @@ class FleetWatch:
             one.memory, decision = judge(one.memory, reading, rules, now, is_paused=is_paused)
             decisions[planned.name] = decision
             _note_plan(one.status, PlanFigures.of(planned))
-        _hold_clusters_together(fleet.planned, decisions)
+        hold_clusters_together(fleet.planned, decisions)
         for planned in fleet.planned:
             self._settle(planned.name, decisions[planned.name], planned)
         for failure in fleet.failed:
@@ -385,7 +387,7 @@ def _is_empty(plan: Plan) -> bool:
     return bool(tables) and not any(diff.memory or diff.runtime or diff.disk for diff in tables)
 
 
-def _hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Decision]) -> None:
+def hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Decision]) -> None:
     """Let no member of a cluster change while another one must not: it would follow.
 
     Changes: decisions.

@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,14 @@ from typing import Any
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.journeys.held_lock import hold_lock
+from tests.journeys.held_lock import hold_dead_lock, hold_lock
 from tests.support.commands.cli import SECRETS, Outcome, Project, proxyctl
 from tests.support.commands.story import FILES, applied, ended, listed
 from tests.support.metrics import samples
+from tests.support.paths import ROOT
 from tests.support.protocol.faulty_proxy import FaultyProxy
 from tests.support.servers.instances import Instance, free_port
+from tests.support.waiting import until
 
 EDIT = "UPDATE mysql_servers SET weight = 7 WHERE hostname = 'db2'"
 CHANGED = FILES.replace("max_connections: 500", "max_connections: 501")
@@ -245,6 +249,70 @@ def test_a_lock_is_named_and_the_others_go_on(synced: Fleet) -> None:
     assert events(found, "px1") == ["in_sync", "locked", "differs", "applied"]
     assert "apply by pid 1 on px" in line_of(found, "locked")["message"]
     assert events(found, "px2") == ["in_sync", "differs", "applied"]
+
+
+def test_a_lock_that_is_taken_after_the_plan(synced: Fleet) -> None:
+    """As by a second watch of the same fleet."""
+    taken: list[str] = []
+
+    def take(_connection: int, sql: str, _answer: bytes) -> None:
+        if sql.startswith("CREATE TEMP TABLE") and not taken:
+            taken.append(sql)
+            hold_lock(synced.instances[0], host="px", pid=1, for_s=60, space="elsewhere")
+
+    def begin() -> None:
+        synced.proxy.watch = take
+        synced.write(CHANGED)
+
+    release = "DROP TABLE proxyctl_lock"
+    found = synced.watch("--apply", steps=[begin, lambda: synced.instances[0].execute(release)])
+    assert events(found, "px1") == ["in_sync", "differs", "not_applied", "applied"]
+    assert "is locked: apply by pid 1 on px" in line_of(found, "not_applied")["message"]
+
+
+def test_two_watches_apply_a_change_once(fleet: Fleet) -> None:
+    arguments = ("watch", "--all", "--every", "1s", "--apply", "--log-format", "json")
+    logs = [Path(name) for name in ("first.log", "second.log")]
+    with ExitStack() as stack:
+        watches = []
+        for log in logs:
+            out = stack.enter_context(log.open("w"))
+            command = [sys.executable, "-m", "proxyctl", *arguments]
+            env = {**os.environ, "PYTHONPATH": str(ROOT)}
+            watches.append(subprocess.Popen(command, env=env, stdout=out))
+        until(lambda: all(_ends_in_sync(log) for log in logs), most_s=120)
+        for one in watches:
+            one.send_signal(signal.SIGTERM)
+        assert [one.wait(60) for one in watches] == [0, 0]
+    assert len(fleet.project.snapshots()) == 2
+    assert (fleet.weight(0), fleet.weight(1)) == ("100", "100")
+
+
+def _ends_in_sync(log: Path) -> bool:
+    """Return whether the last that a log says of each instance is that it matches the files."""
+    lines = [json.loads(line) for line in log.read_text().split("\n")[:-1]]
+    last = {line["name"]: line["event"] for line in lines if line["name"]}
+    return len(last) == 2 and {*last.values()} <= {"in_sync", "applied"}
+
+
+def test_an_apply_that_was_killed_is_finished_by_the_next_watch(synced: Fleet) -> None:
+    px1 = synced.instances[0]
+    synced.edit()
+    px1.execute("UPDATE mysql_servers SET weight = 8 WHERE hostname = 'db2'")
+    hold_dead_lock(px1, "MYSQL SERVERS")
+    found = synced.watch("--apply", "--grace", "1h")
+    assert events(found, "px1") == ["differs", "applied"]
+    assert "note" in events(found)  # that MEMORY was restored from DISK
+    assert line_of(found, "differs")["message"] == "an apply was killed"
+    assert synced.weight() == "100"
+
+
+def test_a_password_file_is_read_again(synced: Fleet) -> None:
+    Path("password").write_text("wrong\n")
+    found = synced.watch(
+        *("--password-file", "password"), steps=[lambda: Path("password").write_text("admin\n")]
+    )
+    assert events(found, "px1") == ["unreachable", "in_sync"]
 
 
 def test_nothing_is_applied_while_the_pause_file_exists(synced: Fleet) -> None:

@@ -86,10 +86,11 @@ def test_changed_files_do_not_wait() -> None:
     [
         (replace(EDITED, is_empty=True), (APPLY, Situation.DIFFERS)),
         (replace(EDITED, started_at=-20), (APPLY, Situation.DIFFERS)),
+        (replace(EDITED, was_interrupted=True), (APPLY, Situation.DIFFERS)),
         (EDITED, (WAIT, Situation.EDITED)),
         (replace(EDITED, started_at=None), (WAIT, Situation.EDITED)),
     ],
-    ids=["empty", "just started", "old", "of unknown age"],
+    ids=["empty", "just started", "after a killed apply", "old", "of unknown age"],
 )
 def test_what_differs_at_first_sight(
     reading: InstanceReading, expected: tuple[Action, Situation]
