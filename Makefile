@@ -102,7 +102,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes 
 	--emit-build-options --no-annotate --custom-compile-command "make requirements" --no-emit-package proxyctl-proxysql
 
 requirements: $(READY)
-	$(COMPILE) pyproject.toml --group build --output-file requirements/run.txt
+	$(COMPILE) pyproject.toml --extra metrics --group build --output-file requirements/run.txt
 	$(COMPILE) --group release --python-version 3.13 --output-file requirements/release.txt
 
 clean:

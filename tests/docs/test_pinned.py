@@ -158,9 +158,15 @@ def test_the_action_and_the_image_install_with_hashes(name: str) -> None:
 
 
 def declared(*groups: str) -> list[Requirement]:
-    """The requirements of proxyctl and of these groups, from pyproject.toml."""
+    """The requirements of proxyctl and of these groups, from pyproject.toml.
+
+    With those of proxyctl come those of `watch --metrics`, which the image runs.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    found = list(project["project"]["dependencies"]) if "build" in groups else []
+    found = []
+    if "build" in groups:
+        extras = project["project"]["optional-dependencies"]
+        found = [*project["project"]["dependencies"], *extras["metrics"]]
     for group in groups:
         found += [one for one in project["dependency-groups"][group] if isinstance(one, str)]
     return [Requirement(one) for one in found]
