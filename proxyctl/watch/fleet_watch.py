@@ -173,8 +173,10 @@ class FleetWatch:
         fleet = as_applied(self._plan(asked))
         chosen = self._decide(fleet, is_paused=is_paused)
         wrong = [one.error for one in fleet.failed if isinstance(one.error, ConfigError)]
-        mistakes = self._say_mistakes(wrong)
-        if chosen:
+        mistakes = self.status.mistakes
+        if wrong or fleet.planned:  # otherwise no instance compiled the files
+            mistakes = self._say_mistakes(wrong)
+        if chosen and not wrong:
             by_name = {target.name: target for target in targets}
             self._apply([by_name[planned.name] for planned in chosen], Fleet(chosen))
         return mistakes, True
@@ -205,7 +207,10 @@ class FleetWatch:
     # Decisions ------------------------------------------------------------------------------------
 
     def _decide(self, fleet: Fleet, *, is_paused: bool) -> list[Planned]:
-        """Decide about each instance; return those to apply to. Changes: `_instances`."""
+        """Decide about each instance; return those to apply to. Changes: `_instances`.
+
+        Raises: UsageError in the first round, as for a module that the files do not manage.
+        """
         now, rules = self._request.now(), self._request.rules
         decisions: dict[str, Decision] = {}
         for planned in fleet.planned:
@@ -226,6 +231,8 @@ class FleetWatch:
                 self._settle(failure.name, decision, details=error.lines()[1:])
             elif isinstance(error, ConfigError):
                 one.status.situation = Situation.UNPLANNED
+            elif isinstance(error, UsageError) and not self.status.rounds:
+                raise error
             else:
                 text = error.message
                 decision = Decision(Action.WAIT, Situation.UNPLANNED, text, text)
@@ -239,7 +246,7 @@ class FleetWatch:
         planned: Planned | None = None,
         details: Sequence[str] = (),
     ) -> None:
-        """Take a decision; report it if it is new, unless an apply follows that reports itself."""
+        """Take a decision, and report it if it is new. Changes: `_instances`."""
         one = self._instances[name]
         is_new, one.decision = decision.is_new(one.decision), decision
         one.status.situation = decision.situation

@@ -224,6 +224,38 @@ def test_files_with_mistakes_apply_nothing(synced: Fleet) -> None:
     assert events(found, "px2") == ["in_sync"]
 
 
+def test_a_mistake_for_one_instance_keeps_the_others_from_changing(synced: Fleet) -> None:
+    """As it keeps `apply --all` from changing any."""
+    ports = [synced.proxy.port, synced.instances[1].port]
+    entries = listed(ports).replace("admin}", "admin, vars: {w: 1}}", 1)
+    entries = entries.replace("admin}", "admin, vars: {w: heavy}}")
+    text = CHANGED.replace("weight: 1}", "weight: {{ w }}}")
+
+    def write_template() -> None:
+        Path("proxyctl.yaml").unlink()
+        synced.project.write(text, "rows.yaml.j2")
+        synced.project.write(entries, "instances.yaml")
+
+    found = synced.watch("--apply", "-f", ".", steps=[write_template, nothing])
+    assert events(found, "px1") == ["in_sync", "differs"]
+    assert events(found, "px2") == ["in_sync"]
+    assert (
+        line_of(found, "files_invalid")["message"] == "1 mistake in the files: nothing is applied"
+    )
+
+
+def test_a_mistake_stays_known_while_no_instance_answers(synced: Fleet) -> None:
+    def break_all() -> None:
+        synced.proxy.lead_to("127.0.0.1", 1)
+        synced.instances[1].sandbox.stop()  # type: ignore[union-attr]
+
+    found = synced.watch(
+        steps=[lambda: synced.write(FILES.replace("weight: 1}", "weight: heavy}")), break_all]
+    )
+    assert "files_valid" not in events(found)
+    assert events(found, "px1") == ["in_sync", "unreachable"]
+
+
 def test_files_that_are_removed_while_it_runs(synced: Fleet) -> None:
     found = synced.watch(
         "--apply", steps=[lambda: Path("proxyctl.yaml").unlink(), nothing, synced.write]
@@ -454,6 +486,7 @@ def _stop(_seconds: float) -> None:
         (("--metrics", "::1:9273"), "--metrics: ::1:9273 is not HOST:PORT"),
         (("--metrics", "h:70000"), "--metrics: h:70000 is not HOST:PORT"),
         (("--parallel", "2"), "--parallel needs --all"),
+        (("--all", "--only", "mysql_nothing"), "--only mysql_nothing"),
         (("--instance", "px9"), "no such instance in the files"),
     ],
 )
