@@ -22,9 +22,6 @@ from proxyctl.fleet.plan import plan_each
 from proxyctl.fleet.rollout import RolloutRequest, roll_out
 from proxyctl.fleet.targets import Target
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import read_uptime
-from proxyctl.instance.lock import read_holder
-from proxyctl.plan.files import plan_files
 from proxyctl.plan.plan import Plan
 from proxyctl.watch.decision import (
     Action,
@@ -39,6 +36,7 @@ from proxyctl.watch.decision import (
     judge,
     missed,
 )
+from proxyctl.watch.reading import read_instance
 from proxyctl.watch.status import (
     LEVELS,
     InstanceStatus,
@@ -188,20 +186,9 @@ class FleetWatch:
         return plan_each(targets, self._read, workers=workers, done=self._get_on)
 
     def _read(self, client: AdminClient, target: Target) -> Plan:
-        holder = read_holder(client)
-        is_dead = holder is not None and holder.is_dead()
-        uptime = read_uptime(client)
-        started_at = None if uptime is None else self._request.now() - uptime
-        plan = plan_files(client, target.files, self._request.rollout.apply.options)
-        self._readings[target.name] = InstanceReading(
-            plan.is_in_sync,
-            _hash_of_desired(plan),
-            hash((plan.fingerprint, *plan.secrets)),
-            _is_empty(plan),
-            started_at,
-            holder.text() if holder is not None and not is_dead else "",
-            was_interrupted=is_dead,
-        )
+        options = self._request.rollout.apply.options
+        plan, reading = read_instance(client, target.files, options, self._request.now)
+        self._readings[target.name] = reading
         return plan
 
     # Decisions ------------------------------------------------------------------------------------
@@ -368,30 +355,6 @@ def _mistakes(error: ProxyctlError) -> Sequence[object]:
 def _mistake_lines(error: ProxyctlError) -> list[str]:
     """Return the lines about an error in the files, without the count of a ConfigError."""
     return error.lines()[:-1] if isinstance(error, ConfigError) else error.lines()
-
-
-def _hash_of_desired(plan: Plan) -> int:
-    """Return a hash of the rows that the files want, for comparison in this process."""
-    return hash(
-        tuple(
-            (name, diff.desired.scope and diff.desired.scope.text, frozenset(rows.items()))
-            for module in plan.modules
-            for name, diff in sorted(module.diffs.items())
-            if diff.desired is not None
-            for rows in (diff.desired.rows,)
-        )
-    )
-
-
-def _is_empty(plan: Plan) -> bool:
-    """Return whether no layer has a row of the managed tables, as after a start without a disk."""
-    tables = [
-        diff
-        for module in plan.modules
-        for diff in module.diffs.values()
-        if diff.desired is not None and diff.layout.table.prefix is None
-    ]
-    return bool(tables) and not any(diff.memory or diff.runtime or diff.disk for diff in tables)
 
 
 def hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Decision]) -> None:

@@ -82,13 +82,13 @@ class _WatchServer(ThreadingMixIn, TCPServer):
     def __init__(self, host: str, port: int, watch: ServedWatch) -> None:
         self.watch = watch
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Handler)
+        super().__init__((host, port), _WatchHandler)
 
     def handle_error(self, _request: object, _address: object) -> None:
         """Say nothing: a client that hangs up is no event of the watch."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _WatchHandler(BaseHTTPRequestHandler):
     """Answers one request."""
 
     server: _WatchServer
