@@ -237,6 +237,8 @@ class FleetWatch:
         one = self._instances[name]
         is_new, one.decision = decision.is_new(one.decision), decision
         one.status.situation = decision.situation
+        if decision.situation is Situation.IN_SYNC:
+            one.not_applied = ""
         if planned is not None and decision.situation is Situation.REFUSED:
             refused = planned.refusals
             details = [line for one in refused for line in (*one.details, f"fix: {one.fix}")]
@@ -268,7 +270,8 @@ class FleetWatch:
         one, reading = self._instances[rolled.name], self._readings[rolled.name]
         status, error = one.status, rolled.error
         if rolled.state is State.NOT_TOUCHED:
-            self._note_not_applied(one, "the apply to another instance failed or was interrupted")
+            reason = "applies ended before: one failed, was interrupted, or they were paused"
+            self._note_not_applied(one, reason)
         elif error is None:
             one.memory, one.decision = applied(one.memory, reading)
             one.not_applied, status.situation = "", Situation.IN_SYNC

@@ -363,6 +363,28 @@ def test_nothing_is_applied_while_the_pause_file_exists(synced: Fleet) -> None:
     assert [line["event"] for line in said] == ["paused", "resumed", "stopped"]
 
 
+def test_a_pause_that_begins_during_a_rollout_holds_the_next_batch(synced: Fleet) -> None:
+    pause = Path("pause")
+
+    def touch(_connection: int, sql: str, _answer: bytes) -> None:
+        if sql.startswith("LOAD MYSQL SERVERS TO RUNTIME"):
+            pause.touch()
+
+    def begin() -> None:
+        synced.proxy.watch = touch
+        synced.write(CHANGED)
+
+    found = synced.watch(
+        *("--apply", "--pause-file", "pause"), steps=[begin, nothing, pause.unlink, nothing]
+    )
+    assert events(found, "px1") == ["in_sync", "differs", "applied"]
+    assert events(found, "px2") == [
+        *("in_sync", "differs", "not_applied", "paused"),
+        *("differs", "applied"),
+    ]
+    assert "paused meanwhile" in line_of(found, "not_applied")["message"]
+
+
 def test_an_instance_that_does_not_answer_does_not_stop_the_others(synced: Fleet) -> None:
     def break_px1() -> None:
         synced.proxy.lead_to("127.0.0.1", 1)
