@@ -39,7 +39,7 @@ few = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 LAYERS = ("runtime", "memory", "disk")
-ALLOW = ("--auto-approve", "--force", "--discard-pending")
+ALLOW = ("--auto-approve", "--force", "--discard-pending", "--allow-shard-moves")
 
 
 @pytest.fixture(scope="module")
