@@ -1,7 +1,7 @@
 """Judge whether counters after a change show harm. Pure.
 
-A bound is broken when three of the last five samples are beyond it: one spike is no harm. Beside
-each bound that is relative to the time before stands a least value, below which nothing is harm.
+A bound is broken when three of the last five samples are beyond it: one spike is not harm. Each
+bound relative to the time before also has a least value, below which nothing is harm.
 """
 
 from __future__ import annotations
