@@ -35,8 +35,9 @@ from proxyctl.rows.row import Layer, Row, Secret
 FORMAT = 1
 SUFFIX = ".jsonl.gz"
 
-APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
-"""The occasions of a snapshot: before an apply, before a rollback, or on request of a person."""
+APPLY, ROLLBACK, WATCH, BY_HAND = "apply", "rollback", "watch", "snapshot"
+"""The occasions of a snapshot: before an apply, a rollback, or an apply of `watch`; or a person's
+request."""
 
 References = Mapping[str, frozenset[str]]
 """By table: the columns (or variables) whose values files take from `{env:}` or `{file:}`."""
@@ -61,7 +62,7 @@ class Header:
     version: str
     """The version of ProxySQL."""
     before: str
-    """The occasion: APPLY, ROLLBACK or BY_HAND."""
+    """The occasion: APPLY, ROLLBACK, WATCH or BY_HAND."""
     sources: tuple[str, ...] = ()
     """The files of the apply, or the snapshot of the rollback."""
     scope: Mapping[str, TableScope] | None = None
@@ -82,7 +83,9 @@ class Header:
     @property
     def command(self) -> str:
         """The apply or rollback: `apply of proxyctl.yaml`."""
-        verb = {APPLY: "apply of", ROLLBACK: "rollback to"}.get(self.before, self.before)
+        verb = {APPLY: "apply of", ROLLBACK: "rollback to", WATCH: "watch of"}.get(
+            self.before, self.before
+        )
         return f"{verb} {', '.join(self.sources)}"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.journeys.command_lines import Asked
+from tests.journeys.watched_fleet import Fleet, watched_fleet
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.commands.story import applied
 from tests.support.digests.collecting import READ
@@ -85,3 +86,17 @@ def asked(offline: Project) -> Iterator[Asked]:
         assert proxyctl("digest", "snapshot", *port, "-o", "seen.gz").code == 0
         served.options.before_statement = statements.append
         yield served.port, statements
+
+
+@pytest.fixture
+def fleet(offline: Project) -> Iterator[Fleet]:
+    """Two empty sandboxes for a watch."""
+    with watched_fleet(offline) as found:
+        yield found
+
+
+@pytest.fixture
+def synced(fleet: Fleet) -> Fleet:
+    """The fleet after an apply of the files."""
+    applied("--all")
+    return fleet

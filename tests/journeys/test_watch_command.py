@@ -6,114 +6,20 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.journeys.held_lock import hold_dead_lock, hold_lock
-from tests.support.commands.cli import SECRETS, Outcome, Project, proxyctl
-from tests.support.commands.story import FILES, applied, ended, listed
+from tests.journeys.watched_fleet import CHANGED, EDIT, Fleet, events, line_of, nothing
+from tests.support.commands.cli import SECRETS, Project, proxyctl
+from tests.support.commands.story import FILES, ended, listed
 from tests.support.metrics import samples
-from tests.support.paths import ROOT
-from tests.support.protocol.faulty_proxy import FaultyProxy
 from tests.support.servers.instances import Instance, free_port
-from tests.support.waiting import until
-
-EDIT = "UPDATE mysql_servers SET weight = 7 WHERE hostname = 'db2'"
-CHANGED = FILES.replace("max_connections: 500", "max_connections: 501")
-
-
-@dataclass
-class Fleet:
-    """Sandboxes px1, px2 and so on, px1 behind a proxy, and a watch whose pauses do something."""
-
-    project: Project
-    proxy: FaultyProxy
-    instances: list[Instance]
-    out: list[list[dict[str, Any]]] = field(default_factory=list)
-
-    def write(self, text: str = FILES) -> None:
-        ports = [self.proxy.port, *(one.port for one in self.instances[1:])]
-        self.project.write(text + listed(ports))
-
-    def watch(self, *arguments: str, steps: Sequence[Callable[[], object]] = ()) -> Outcome:
-        """Watch with one round more than steps: each step happens between two rounds."""
-        left = iter(steps)
-        sleep = time.sleep
-
-        def pause(seconds: float) -> None:
-            if seconds < 1000:  # an apply waits
-                sleep(seconds)
-                return
-            if (step := next(left, None)) is None:
-                raise KeyboardInterrupt
-            step()
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(time, "sleep", pause)
-            given = ("--all", "--every", "1h", "--log-format", "json", *arguments)
-            return proxyctl("watch", *given)
-
-    def edit(self, number: int = 0) -> None:
-        """Edit a server by hand, in all layers."""
-        self.instances[number].execute(EDIT)
-        self.instances[number].load("MYSQL SERVERS", saves=True)
-
-    def weight(self, number: int = 0) -> str | None:
-        """Return the weight at RUNTIME that `edit` changes; None if there is no such server."""
-        rows = self.instances[number].query(
-            "SELECT weight FROM runtime_mysql_servers WHERE hostname = 'db2'"
-        )
-        return rows[0][0] if rows else None
-
-
-def nothing() -> None:
-    """A pause in which nothing happens."""
-
-
-@pytest.fixture
-def fleet(offline: Project) -> Iterator[Fleet]:
-    quiet = {"mysql-monitor_enabled": "false"}
-    with (
-        Sandbox(variables=quiet) as px1,
-        Sandbox(variables=quiet) as px2,
-        FaultyProxy(px1.host, px1.port) as proxy,
-    ):
-        instances = [Instance(one.host, one.port, sandbox=one) for one in (px1, px2)]
-        offline.monkeypatch.delenv("PROXYCTL_PASSWORD", raising=False)
-        made = Fleet(offline, proxy, instances)
-        made.write()
-        yield made
-        for instance in instances:
-            instance.close()
-
-
-@pytest.fixture
-def synced(fleet: Fleet) -> Fleet:
-    """The fleet after an apply of the files."""
-    applied("--all")
-    return fleet
-
-
-def events(found: Outcome, name: str | None = None) -> list[str]:
-    """Return the events of the log, of all instances or of one."""
-    lines = [json.loads(line) for line in found.out.splitlines()]
-    assert not any(secret in found.text for secret in SECRETS.values())
-    return [line["event"] for line in lines if name in (None, line["name"])]
-
-
-def line_of(found: Outcome, event: str) -> dict[str, Any]:
-    """Return the first line of an event."""
-    return next(line for line in map(json.loads, found.out.splitlines()) if line["event"] == event)
 
 
 def test_without_apply_it_reports_each_state_once_and_changes_nothing(synced: Fleet) -> None:
@@ -262,80 +168,6 @@ def test_files_that_are_removed_while_it_runs(synced: Fleet) -> None:
     )
     assert events(found) == ["in_sync", "in_sync", "files_invalid", "files_valid", "stopped"]
     assert "proxyctl.yaml: no such file" in str(line_of(found, "files_invalid")["details"])
-    assert synced.weight() == "100"
-
-
-def test_a_lock_is_named_and_the_others_go_on(synced: Fleet) -> None:
-    def lock() -> None:
-        hold_lock(synced.instances[0], host="px", pid=1, for_s=60, space="elsewhere")
-        synced.write(CHANGED)
-
-    found = synced.watch(
-        "--apply",
-        steps=[
-            lock,
-            nothing,
-            lambda: synced.instances[0].execute("DROP TABLE proxyctl_lock"),
-        ],
-    )
-    assert events(found, "px1") == ["in_sync", "locked", "differs", "applied"]
-    assert "apply by pid 1 on px" in line_of(found, "locked")["message"]
-    assert events(found, "px2") == ["in_sync", "differs", "applied"]
-
-
-def test_a_lock_that_is_taken_after_the_plan(synced: Fleet) -> None:
-    """As by a second watch of the same fleet."""
-    taken: list[str] = []
-
-    def take(_connection: int, sql: str, _answer: bytes) -> None:
-        if sql.startswith("CREATE TEMP TABLE") and not taken:
-            taken.append(sql)
-            hold_lock(synced.instances[0], host="px", pid=1, for_s=60, space="elsewhere")
-
-    def begin() -> None:
-        synced.proxy.watch = take
-        synced.write(CHANGED)
-
-    release = "DROP TABLE proxyctl_lock"
-    found = synced.watch("--apply", steps=[begin, lambda: synced.instances[0].execute(release)])
-    assert events(found, "px1") == ["in_sync", "differs", "not_applied", "applied"]
-    assert "is locked: apply by pid 1 on px" in line_of(found, "not_applied")["message"]
-
-
-def test_two_watches_apply_a_change_once(fleet: Fleet) -> None:
-    arguments = ("watch", "--all", "--every", "1s", "--apply", "--log-format", "json")
-    logs = [Path(name) for name in ("first.log", "second.log")]
-    with ExitStack() as stack:
-        watches = []
-        for log in logs:
-            out = stack.enter_context(log.open("w"))
-            command = [sys.executable, "-m", "proxyctl", *arguments]
-            env = {**os.environ, "PYTHONPATH": str(ROOT)}
-            watches.append(subprocess.Popen(command, env=env, stdout=out))
-        until(lambda: all(_ends_in_sync(log) for log in logs), most_s=120)
-        for one in watches:
-            one.send_signal(signal.SIGTERM)
-        assert [one.wait(60) for one in watches] == [0, 0]
-    assert len(fleet.project.snapshots()) == 2
-    assert (fleet.weight(0), fleet.weight(1)) == ("100", "100")
-
-
-def _ends_in_sync(log: Path) -> bool:
-    """Return whether the last that a log says of each instance is that it matches the files."""
-    lines = [json.loads(line) for line in log.read_text().split("\n")[:-1]]
-    last = {line["name"]: line["event"] for line in lines if line["name"]}
-    return len(last) == 2 and {*last.values()} <= {"in_sync", "applied"}
-
-
-def test_an_apply_that_was_killed_is_finished_by_the_next_watch(synced: Fleet) -> None:
-    px1 = synced.instances[0]
-    synced.edit()
-    px1.execute("UPDATE mysql_servers SET weight = 8 WHERE hostname = 'db2'")
-    hold_dead_lock(px1, "MYSQL SERVERS")
-    found = synced.watch("--apply", "--grace", "1h")
-    assert events(found, "px1") == ["differs", "applied"]
-    assert "note" in events(found)  # that MEMORY was restored from DISK
-    assert line_of(found, "differs")["message"] == "an apply was killed"
     assert synced.weight() == "100"
 
 

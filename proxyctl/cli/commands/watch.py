@@ -138,11 +138,13 @@ def _rollout(
     from proxyctl.apply.request import ApplyRequest, Reporter
     from proxyctl.fleet.rollout import RolloutRequest
     from proxyctl.plan.make import PlanOptions
+    from proxyctl.snapshots.snapshot import WATCH
 
     request = ApplyRequest(
         PlanOptions(only=tuple(only or ())),
         reporter=Reporter(warning=lambda text: log.note("note", text)),
         lock_timeout_s=0,
+        purpose=WATCH,
         sources=paths,
     )
     return RolloutRequest(
