@@ -23,7 +23,7 @@ from proxyctl.cli.options import (
     LayerName,
 )
 from proxyctl.cli.output import progress
-from proxyctl.errors import ConfigError, UsageError
+from proxyctl.errors import ConfigError, InstanceError, UsageError
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.api import Selection
@@ -91,15 +91,22 @@ class SelectionOptions:
         parsed, chosen = self._read(files_are_optional=files_are_optional)
         return Target(self._logins.of(chosen), parsed)
 
-    def targets(self, fleet: FleetOptions, *, files_are_optional: bool = False) -> list[Target]:
+    def targets(
+        self,
+        fleet: FleetOptions,
+        *,
+        files_are_optional: bool = False,
+        unresolved: dict[str, InstanceError] | None = None,
+    ) -> list[Target]:
         """Return the chosen instances, each with its login and its files.
 
-        `files_are_optional`: without --all, as for `target`. Raises: UsageError; ConfigError, for
+        `files_are_optional`: without --all, as for `target`. `unresolved`: with --all, receives the
+        DNS names without an address; None raises. Raises: UsageError; ConfigError, for
         files that are not optional with every mistake that validate finds; ProxyctlError.
         """
         try:
             if fleet.is_for_all():
-                return self._all_targets(fleet)
+                return self._all_targets(fleet, unresolved)
             return [self.target(files_are_optional=files_are_optional)]
         except ConfigError:
             if not files_are_optional:
@@ -191,13 +198,17 @@ class SelectionOptions:
             return True
         return not (named.host or named.socket) and self.has_files()
 
-    def _resolved(self, instances: tuple[Instance, ...]) -> tuple[Instance, ...]:
-        """Return the instances with the addresses of DNS names. Raises: InstanceError."""
+    def _resolved(
+        self,
+        instances: tuple[Instance, ...],
+        unresolved: dict[str, InstanceError] | None = None,
+    ) -> tuple[Instance, ...]:
+        """Return the instances with the addresses of DNS names. See `resolved`."""
         if not any(instance.dns for instance in instances):
             return instances
         from proxyctl.fleet.targets import resolved
 
-        return resolved(instances, self._addresses)
+        return resolved(instances, self._addresses, unresolved)
 
     @cached_property
     def _addresses(self) -> Callable[[str], list[str]]:
@@ -234,21 +245,23 @@ class SelectionOptions:
         parsed.raise_if_misread()
         return parsed, chosen
 
-    def _all_targets(self, fleet: FleetOptions) -> list[Target]:
+    def _all_targets(
+        self, fleet: FleetOptions, unresolved: dict[str, InstanceError] | None
+    ) -> list[Target]:
         """Return all instances. Instances without `vars` share files, compiled once per version."""
         from proxyctl.fleet.targets import Target
 
-        parsed, instances = self._all_instances(fleet)
+        parsed, instances = self._all_instances(fleet, unresolved)
         logins = self._logins_of_all
         targets = [
             Target(logins.of(instance), parsed.with_vars(instance.vars)) for instance in instances
         ]
-        if all(target.files.is_misread for target in targets):
+        if targets and all(target.files.is_misread for target in targets):
             targets[0].files.raise_if_misread()  # every instance needs its files
         return targets
 
     def _all_instances(
-        self, fleet: AllInstancesOptions
+        self, fleet: AllInstancesOptions, unresolved: dict[str, InstanceError] | None = None
     ) -> tuple[ConfigFiles, tuple[Instance, ...]]:
         """Return the files, and every instance that they or a command list."""
         from proxyctl.config.files import ConfigFiles
@@ -268,7 +281,7 @@ class SelectionOptions:
                 "--all: the files list no instances",
                 fix="list them in the section `instances` of the files",
             )
-        instances = self._resolved(instances)
+        instances = self._resolved(instances, unresolved)
         refuse_duplicate_addresses(instances)
         return parsed, instances
 

@@ -65,20 +65,28 @@ def addresses(name: str) -> list[str]:
 
 
 def resolved(
-    instances: Iterable[Instance], look_up: Callable[[str], list[str]] = addresses
+    instances: Iterable[Instance],
+    look_up: Callable[[str], list[str]] = addresses,
+    unresolved: dict[str, InstanceError] | None = None,
 ) -> tuple[Instance, ...]:
     """Return the instances of the files; one with `dns` becomes one for each address.
 
-    `look_up`: returns the addresses of a name. Raises: InstanceError for a name without any.
+    `look_up`: returns the addresses of a name. `unresolved`: receives the names without any; None
+    raises. Raises: InstanceError.
     """
     found: list[Instance] = []
     for instance in instances:
         if instance.dns is None:
             found.append(instance)
+            continue
+        try:
+            found_addresses = look_up(instance.dns)
+        except InstanceError as error:
+            if unresolved is None:
+                raise
+            unresolved[instance.dns] = error
         else:
-            found += [
-                replace(instance, name=address, host=address) for address in look_up(instance.dns)
-            ]
+            found += [replace(instance, name=one, host=one) for one in found_addresses]
     return tuple(found)
 
 

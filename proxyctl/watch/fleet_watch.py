@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proxyctl.errors import (
@@ -51,8 +51,9 @@ from proxyctl.watch.status import (
 class WatchRequest:
     """What a watch works on, and where it reports."""
 
-    targets: Callable[[], Sequence[Target]]
-    """Reads the files anew and returns the instances. Raises: ProxyctlError."""
+    targets: Callable[[], tuple[Sequence[Target], Mapping[str, InstanceError]]]
+    """Reads the files anew; returns the instances, and the DNS names without an address, with the
+    error of each. Raises: ProxyctlError."""
     rules: WatchRules
     """How it decides."""
     rollout: RolloutRequest
@@ -73,6 +74,8 @@ class WatchedInstance:
 
     status: InstanceStatus
     """What metrics say of it."""
+    dns: str = ""
+    """The DNS name that has its address; '' without one."""
     memory: InstanceMemory = field(default_factory=InstanceMemory)
     """What decisions need of it."""
     decision: Decision | None = None
@@ -150,22 +153,17 @@ class FleetWatch:
         Returns: the number of mistakes in the files, and whether the instances are known.
         """
         try:
-            targets = self._request.targets()
+            targets, unresolved = self._request.targets()
         except ProxyctlError as error:
             if isinstance(error, UsageError) and not self.status.rounds:
                 raise
-            for one in self._instances.values():
-                _note_plan(one.status, None)
-                one.status.situation = Situation.UNPLANNED
+            self._leave_unplanned(self._instances)
             if isinstance(error, ConfigError):
                 return self._say_mistakes([error]), True
-            self._say("instances_unknown", error.message, _KNOWN, details=error.lines()[1:])
+            self._say_unknown([error])
             return 0, False
-        self._say("instances_unknown", "", _KNOWN)
-        self._forget_others({target.name for target in targets})
-        for target in targets:
-            status = InstanceStatus(target.name, target.login.address)
-            self._instances.setdefault(target.name, WatchedInstance(status))
+        self._say_unknown([*unresolved.values()])
+        self._know(targets, unresolved)
         now = self._request.now()
         asked = [one for one in targets if is_asked(self._instances[one.name].memory, now)]
         fleet = as_applied(self._plan(asked))
@@ -177,7 +175,27 @@ class FleetWatch:
         if chosen and not wrong:
             by_name = {target.name: target for target in targets}
             self._apply([by_name[planned.name] for planned in chosen], Fleet(chosen))
-        return mistakes, True
+        return mistakes, not unresolved
+
+    def _know(self, targets: Sequence[Target], unresolved: Container[str]) -> None:
+        """Know these instances, and those of `unresolved` names. Changes: `_instances`."""
+        named = {target.name for target in targets}
+        others = {name: one for name, one in self._instances.items() if name not in named}
+        kept = {name for name, one in others.items() if one.dns in unresolved}
+        self._leave_unplanned(kept)
+        for name in others.keys() - kept:
+            self._event(name, "gone", "no longer an instance of the files", Level.INFO)
+            del self._instances[name]
+        for target in targets:
+            status = InstanceStatus(target.name, target.login.address)
+            watched = WatchedInstance(status, target.login.certificate_name)
+            self._instances.setdefault(target.name, watched)
+
+    def _leave_unplanned(self, names: Iterable[str]) -> None:
+        for name in names:
+            status = self._instances[name].status
+            _note_plan(status, None)
+            status.situation = Situation.UNPLANNED
 
     def _plan(self, targets: Sequence[Target]) -> Fleet:
         """Plan the instances, and note what else a decision needs. Changes: `_readings`."""
@@ -332,6 +350,11 @@ class FleetWatch:
         else:
             self._request.report(WatchEvent(Level.INFO, *end))
 
+    def _say_unknown(self, errors: Sequence[ProxyctlError]) -> None:
+        """Report once why instances are not known, or that all are known again."""
+        message, *details = [line for error in errors for line in error.lines()] or [""]
+        self._say("instances_unknown", message, _KNOWN, details=details)
+
     def _say_mistakes(self, errors: Sequence[ProxyctlError]) -> int:
         """Report the mistakes in the files, each once; return their number."""
         lines = [*dict.fromkeys(line for error in errors for line in _mistake_lines(error))]
@@ -340,12 +363,6 @@ class FleetWatch:
         end = ("files_valid", "the files have no mistake any more")
         self._say("files_invalid", message, end, details=lines)
         return count
-
-    def _forget_others(self, names: set[str]) -> None:
-        """Forget the instances that are gone, and say so. Changes: `_instances`."""
-        for name in self._instances.keys() - names:
-            self._event(name, "gone", "no longer an instance of the files", Level.INFO)
-            del self._instances[name]
 
 
 _KNOWN = ("instances_known", "the instances are known again")

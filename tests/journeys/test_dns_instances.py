@@ -11,6 +11,8 @@ import pytest
 
 from proxyctl.config.files import ConfigFiles, Sources
 from proxyctl.fleet.targets import resolved
+from proxyctl.sandbox import Sandbox
+from tests.journeys.watched_fleet import events, line_of, nothing, watched
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.commands.story import ended
 from tests.support.servers.instances import Instance
@@ -85,6 +87,47 @@ def test_collecting_again_looks_the_name_up_again(
     both = ["127.0.0.1", "127.0.0.9"]
     assert heads == [*both, *both, "127.0.0.9"], found.err  # after the notes of a first collection
     assert found.err.count(f"error: {NAME} has no address") == 1
+
+
+def test_a_watch_goes_on_at_the_others_while_a_name_has_no_address(
+    files: Project, sandbox_instance: Instance, answers: Answers
+) -> None:
+    """The instance behind the name is not gone: its change is not taken for a new one."""
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as other:
+        entry = f"  - {{name: px, host: 127.0.0.1, port: {other.port}, password: admin}}\n"
+        listed = FILES.replace("PORT", str(sandbox_instance.port))
+        listed = listed.replace("mysql_servers", f"{entry}mysql_servers")
+        files.write(listed)
+        answers("127.0.0.1")
+        changed = listed.replace("db1.example.com}", "db1.example.com, weight: 7}")
+
+        def lose() -> None:
+            answers()
+            files.write(changed)
+
+        found = watched("--apply", steps=[lose, nothing, lambda: answers("127.0.0.1")])
+        assert found.code == 0, found.text
+        shown = Instance(other.host, other.port)
+        assert shown.query("SELECT weight FROM runtime_mysql_servers") == [("7",)]
+        shown.close()
+    assert events(found, "px") == ["differs", "applied", "differs", "applied"]
+    assert events(found, "127.0.0.1") == ["differs", "applied", "differs", "applied"]
+    assert [one for one in events(found) if one.startswith("instances")] == [
+        "instances_unknown",
+        "instances_known",
+    ]
+    line = line_of(found, "instances_unknown")
+    assert line["message"] == f"{NAME} has no address: name or service not known"
+    assert f"getent ahosts {NAME}" in str(line["details"])
+
+
+def test_a_watch_waits_while_the_only_name_has_no_address(files: Project, answers: Answers) -> None:
+    answers()
+    found = watched("--apply", steps=[nothing, lambda: answers("127.0.0.1"), answers])
+    assert events(found) == [
+        *("instances_unknown", "instances_known", "differs", "applied"),
+        *("instances_unknown", "stopped"),
+    ]
 
 
 def test_a_name_without_an_address(files: Project, answers: Answers) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from proxyctl.cli.option import choice, flag, parsed, spelled, value
 from proxyctl.cli.options import BatchOptions, FromCommandLine, OnlyOption
 from proxyctl.cli.output import write
 from proxyctl.cli.store_options import seconds_of
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
@@ -111,9 +111,10 @@ def watch(
     log = WatchLog(log_format)
     paths = tuple(selection.files.paths())
 
-    def targets() -> Sequence[Target]:
+    def targets() -> tuple[Sequence[Target], Mapping[str, InstanceError]]:
         selection.look_up_again()
-        return selection.targets(fleet)
+        unresolved: dict[str, InstanceError] = {}
+        return selection.targets(fleet, unresolved=unresolved), unresolved
 
     watched = FleetWatch(
         WatchRequest(
