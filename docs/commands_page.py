@@ -8,11 +8,11 @@ from typing import Any
 
 from docs import markdown, notes
 from proxyctl.cli.app import build, commands_of
+from proxyctl.cli.help import EVERY_COMMAND, argument_shape, default_text, value_name
 from proxyctl.config.starters import starter_names
 
-_EVERY = "Every command"
 _SHARED = ("Files", "Connection")
-"""Groups of options that stand in a section of their own. _EVERY has one as well."""
+"""Groups of options that stand in a section of their own, as those of every command."""
 
 
 def commands() -> Iterator[str]:
@@ -25,8 +25,8 @@ def commands() -> Iterator[str]:
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 groups.setdefault(parameter.rich_help_panel, []).append(parameter)
-        shared |= {group: groups[group] for group in (*_SHARED, _EVERY) if group in groups}
-        usage = [_shape(argument) for argument in arguments]
+        shared |= {group: groups[group] for group in (*_SHARED, EVERY_COMMAND) if group in groups}
+        usage = [argument_shape(argument) for argument in arguments]
         yield f"## {name}"
         yield ""
         yield command.help or ""
@@ -37,7 +37,10 @@ def commands() -> Iterator[str]:
         yield f"For example `{example}`."
         yield ""
         own = [
-            p for group, found in groups.items() if group not in (*_SHARED, _EVERY) for p in found
+            p
+            for group, found in groups.items()
+            if group not in (*_SHARED, EVERY_COMMAND)
+            for p in found
         ]
         yield from _parameters([*arguments, *own])
         also = [f"[{group.lower()}](#{_anchor(group)})" for group in _SHARED if group in groups]
@@ -50,7 +53,7 @@ def commands() -> Iterator[str]:
         yield from _parameters(shared[group])
     yield "## Options for every command"
     yield ""
-    yield from _parameters(shared[_EVERY])
+    yield from _parameters(shared[EVERY_COMMAND])
     yield "## Environment"
     yield ""
     bound = {p.envvar: p.opts[0] for group in _SHARED for p in shared[group] if p.envvar}
@@ -67,11 +70,6 @@ def _anchor(group: str) -> str:
     return f"options-for-{group.lower()}"
 
 
-def _shape(argument: Any) -> str:  # noqa: ANN401 - Typer's own type moved between its versions
-    name = argument.metavar.strip("[]")
-    return name if argument.required else f"[{name}]"
-
-
 def _parameters(parameters: list[Any]) -> Iterator[str]:
     if parameters:
         head = ("option", "what it does", "default")
@@ -80,20 +78,19 @@ def _parameters(parameters: list[Any]) -> Iterator[str]:
         )
 
 
-def _spelled(parameter: Any) -> str:  # noqa: ANN401 - as above
+def _spelled(parameter: Any) -> str:  # noqa: ANN401 - Typer's own type moved between its versions
     if parameter.param_type_name == "argument":
-        return f"`{_shape(parameter)}`"
+        return f"`{argument_shape(parameter)}`"
     names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len, reverse=True))
     if parameter.is_flag:
         return names
-    value = parameter.metavar or parameter.name.upper()
+    value = value_name(parameter)
     if isinstance(parameter.default, Enum):
         value = "|".join(type(parameter.default))
     return f"{names} `{'|'.join(starter_names()) if parameter.name == 'template' else value}`"
 
 
 def _default(parameter: Any) -> str:  # noqa: ANN401 - as above
-    default = parameter.default
-    if default is None or default is False:
-        return "required" if parameter.required else ""
-    return f"`{default.value if isinstance(default, Enum) else default}`"
+    if default := default_text(parameter):
+        return f"`{default}`"
+    return "required" if parameter.required else ""

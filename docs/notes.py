@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 COMMANDS = """\
-`proxyctl COMMAND --help` shows the same. Data goes to stdout, progress and errors to stderr. An
-option wins over the environment, and the environment over the files. See also [exit
-codes](exit-codes.md) and the [JSON](json.md) that `--format json` writes."""
+`proxyctl COMMAND --help` explains a command and its own options, `proxyctl help connection` the
+options that many commands share, and `proxyctl COMMAND --help-all` all of them. Data goes to
+stdout, progress and errors to stderr. An option wins over the environment, and the environment over
+the files. See also [exit codes](exit-codes.md) and the [JSON](json.md) that `--format json`
+writes."""
 
 ENVIRONMENT = {
     "PROXYCTL_PASSWORD": "the password of the admin account",

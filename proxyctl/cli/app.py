@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, cast, get_type_hints
 import typer
 
 from proxyctl import __version__, version_text
-from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, NoColorOption
+from proxyctl.cli.help import HELP_NAMES, TOPICS, Click, HelpCommand, HelpGroup, topic_help
+from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, HelpAllOption, NoColorOption
 from proxyctl.cli.output import report_error, say, without_colour
 from proxyctl.cli.usage import (
-    Click,
     NoArguments,
     WrongCommandLine,
     called_command,
@@ -106,7 +106,6 @@ GROUPS = {
     "digest": "Find slow queries and ways to improve them.",
     "nodes": "List, drain, restore and discover the servers behind ProxySQL.",
 }
-_HELP = ["-h", "--help"]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -125,6 +124,8 @@ def _run(arguments: Sequence[str]) -> int:
     # A command builds large tables without cycles, then ends: collecting garbage only costs time.
     gc.disable()
     if list(arguments[:1]) == ["help"]:
+        if len(arguments) == 2 and arguments[1] in TOPICS:
+            return _show_topic(arguments[1])
         arguments = [*arguments[1:], "--help"]
     try:
         built = build(arguments)
@@ -152,6 +153,14 @@ def _run(arguments: Sequence[str]) -> int:
     return int(code or 0)
 
 
+def _show_topic(topic: str) -> int:
+    """Write the help of a topic."""
+    built = build()
+    context = typer.Context(built, help_option_names=HELP_NAMES)
+    typer.echo(topic_help(topic, commands_of(built), context), color=context.color)
+    return 0
+
+
 def _failed(error: ProxyctlError, arguments: Sequence[str]) -> int:
     """Report an error, also as JSON with --format json, and return its exit code."""
     pairs = pairwise([*arguments, ""])
@@ -176,14 +185,19 @@ def _built(only: str | None) -> Click:
     app = typer.Typer(
         name="proxyctl",
         help="ProxySQL configuration as code: describe it in YAML, plan, apply, read it back.",
+        cls=HelpGroup,
         no_args_is_help=True,
         suggest_commands=False,  # `usage` suggests
         add_completion=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": _HELP, "max_content_width": 100},
+        rich_markup_mode=None,  # `help` writes the help
+        context_settings={"help_option_names": HELP_NAMES},
     )
     app.callback()(_root)
-    groups = {name: typer.Typer(no_args_is_help=True, suggest_commands=False) for name in GROUPS}
+    groups = {
+        name: typer.Typer(cls=HelpGroup, no_args_is_help=True, suggest_commands=False)
+        for name in GROUPS
+    }
     panels: dict[str, str] = {}
     for panel, commands in PANELS.items():
         for words, command in commands.items():
@@ -199,7 +213,6 @@ def _built(only: str | None) -> Click:
         if only in (None, name):
             app.add_typer(group, name=name, help=GROUPS[name], rich_help_panel=panels[name])
     built: Click = typer.main.get_command(app)
-    _name_values(built)
     return built
 
 
@@ -207,6 +220,7 @@ def _root(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
     debug: DebugOption = False,  # noqa: ARG001 - each command reads it here, too
     no_color: NoColorOption = False,  # noqa: ARG001 - `run` reads it
+    help_all: HelpAllOption = False,  # noqa: ARG001 - its callback shows the help
 ) -> None:
     if version:
         typer.echo(version_text())
@@ -222,17 +236,6 @@ def commands_of(built: Click) -> dict[str, Click]:
             {name: command} if inner is None else {f"{name} {w}": c for w, c in inner.items()}
         )
     return by_words
-
-
-def _name_values(command: Click) -> None:
-    """Let help show no value for a flag, and a name for every other option. Changes: command."""
-    for parameter in command.get_params(typer.Context(command, help_option_names=_HELP)):
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-        elif parameter.metavar is None:
-            parameter.metavar = parameter.name.upper()
-    for inner in getattr(command, "commands", {}).values():
-        _name_values(inner)
 
 
 # A function as a command --------------------------------------------------------------------------
@@ -273,6 +276,7 @@ def _add_command(
         "context": (typer.Context, inspect.Parameter.empty),
         "debug": (DebugOption, False),
         "no_color": (NoColorOption, False),  # `run` of this module reads it
+        "help_all": (HelpAllOption, False),  # its callback shows the help
     }
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
@@ -281,7 +285,7 @@ def _add_command(
             for parameter_name, (hint, default) in options.items()
         ]
     )
-    app.command(name, epilog=example, rich_help_panel=panel)(run)
+    app.command(name, cls=HelpCommand, epilog=example, rich_help_panel=panel)(run)
 
 
 def _options(name: str, hint: Any, default: Any) -> dict[str, tuple[Any, Any]]:  # noqa: ANN401

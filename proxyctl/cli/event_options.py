@@ -24,8 +24,8 @@ class EventOptions:
 
     events: list[str] | None = value(
         "FILE",
-        "Read queries from ProxySQL's query event log in JSON, plain or .gz; - reads stdin. Or from"
-        " the instance's table stats_mysql_query_events or history_mysql_query_events.",
+        "Read ProxySQL's query event log (JSON, also .gz; - for stdin), or the table"
+        " stats_mysql_query_events or history_mysql_query_events.",
     )
     further: list[str] | None = typer.Argument(
         None, metavar="FILE...", help="With --events: further files of the log."

@@ -16,6 +16,7 @@ import typer
 
 from proxyctl.catalog import Version, known_version
 from proxyctl.cli.completion import instance_names, module_names
+from proxyctl.cli.help import EVERY_COMMAND, show_all
 from proxyctl.cli.option import choice, flag, parsed, spelled, value
 from proxyctl.errors import UsageError
 
@@ -55,7 +56,7 @@ OnlyOption = Annotated[
         autocompletion=module_names,
     ),
 ]
-_every = functools.partial(typer.Option, rich_help_panel="Every command")
+_every = functools.partial(typer.Option, rich_help_panel=EVERY_COMMAND)
 DebugOption = Annotated[
     bool,
     _every(
@@ -65,7 +66,11 @@ DebugOption = Annotated[
 NoColorOption = Annotated[
     bool, _every("--no-color", help="Write without colour, as the variable NO_COLOR does.")
 ]
-"""`app` adds --debug and --no-color to every command."""
+HelpAllOption = Annotated[
+    bool,
+    _every("--help-all", help="Show the help with every option.", is_eager=True, callback=show_all),
+]
+"""`app` adds --debug, --no-color and --help-all to every command."""
 BEFORE_COMMAND = ("--debug", "--no-color")
 """Options that may also precede the command."""
 

@@ -8,16 +8,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, takewhile
 from shlex import quote
-from typing import Any, TypeAlias
 
 import typer
 
+from proxyctl.cli.help import Click, value_name
 from proxyctl.cli.options import BEFORE_COMMAND
 from proxyctl.errors import UsageError
 from proxyctl.text import nearest
-
-Click: TypeAlias = Any
-"""A module, command, parameter, context or error of Typer's own Click, which is not public."""
 
 _errors: Click = sys.modules[typer.BadParameter.__module__]
 WrongCommandLine: type[Exception] = _errors.UsageError
@@ -173,7 +170,7 @@ def _options(command: Click) -> list[str]:
 
 def _name(parameter: Click) -> str:
     is_argument = parameter.param_type_name == "argument"
-    return str(parameter.metavar if is_argument else max(parameter.opts, key=len))
+    return value_name(parameter) if is_argument else str(max(parameter.opts, key=len))
 
 
 def _lowered(message: str) -> str:

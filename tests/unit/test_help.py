@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from proxyctl.cli.app import build, commands_of
+from proxyctl.cli.app import GROUPS, build, commands_of
+from proxyctl.cli.help import TOPICS
 from tests.support.commands.cli import proxyctl
 
 COMMANDS = sorted(commands_of(build()))
@@ -23,9 +24,58 @@ CHOICES = {
 @pytest.fixture(params=["80", "100"])
 def _width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", request.param)
-    monkeypatch.setenv("TERMINAL_WIDTH", request.param)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize("command", ["", *GROUPS, *COMMANDS])
+def test_help_fits_a_terminal(command: str) -> None:
+    lines = proxyctl(*command.split(), "--help").out.splitlines()
+    assert 5 < len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+    assert not re.search(r"[{}<>]", lines[0])
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize("words", COMMANDS)
+def test_help_explains_every_option_or_names_the_topic_that_does(words: str) -> None:
+    short = proxyctl(*words.split(), "--help").out
+    topics = re.findall(r"^  proxyctl help (\w+) ", short, re.MULTILINE)
+    everything = proxyctl(*words.split(), "--help-all").out
+    explained = "".join([short, *(proxyctl("help", topic).out for topic in topics)])
+    for option in commands_of(build())[words].params:
+        if option.param_type_name == "option":
+            row = re.compile(rf"^  (-\w, )?{max(option.opts, key=len)}\b.*\n", re.MULTILINE)
+            assert row.search(explained)
+            assert row.search(everything)
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_explained_and_shadows_no_command(topic: str) -> None:
+    done = proxyctl("help", topic)
+    assert done.code == 0
+    assert done.out.startswith(f"{TOPICS[topic]}:\n  -")
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert topic not in build().commands
+
+
+def test_help_is_coloured_only_if_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert "\x1b[" not in proxyctl("plan", "--help").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1mUsage:" in proxyctl("plan", "--help").out
+    assert "\x1b[1mUsage:" in proxyctl("plan", "--help-all").out
+    assert "\x1b[1mFiles:" in proxyctl("help", "files").out
+    assert "\x1b[" not in proxyctl("plan", "--no-color", "--help").out
 
 
 @pytest.mark.usefixtures("_width")

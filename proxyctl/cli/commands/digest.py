@@ -43,8 +43,8 @@ GroupOption = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN,...",
-        help="Group by digest, hostgroup, schemaname, username, client_address; with --all or"
-        " --store also by instance. Default: digest.",
+        help="Columns to group by: digest (default), hostgroup, schemaname, username,"
+        " client_address, instance.",
     ),
 ]
 TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
@@ -70,9 +70,7 @@ class FilterOptions:
     digest: list[str] | None = value(
         "0x...", "Only this digest; repeatable.", parser=parsed("--digest", _digest)
     )
-    text: list[str] | None = value(
-        "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
-    )
+    text: list[str] | None = value("TEXT", "Only texts like %TEXT%; repeatable.")
     seen_since: int | None = value(
         "TIME",
         "Only digests seen in the last 30min, 2h or 7d.",
@@ -81,7 +79,7 @@ class FilterOptions:
     min_count: int = value("N", "Only digests with at least N queries.", default=0, min=0)
     min_avg: int | None = value(
         "TIME",
-        "Only digests with at least this average time, such as 10ms.",
+        "Only digests with at least this average: 10ms, 2s.",
         parser=parsed("--min-avg", microseconds_of),
     )
 
@@ -100,13 +98,9 @@ def top(
     ),
     group: GroupOption = None,
     limit: int = value("N", "List at most N.", default=20, min=1, max=MOST_LISTED),
-    rule: bool = flag(
-        "--rule", "Show which rule in force catches each digest. Groups by digest, schema and user."
-    ),
+    rule: bool = flag("--rule", "Show the rule of each digest (by digest, schema and user)."),
     full_text: FullTextOption = False,
-    literals: bool = flag(
-        "--literals", "With --events: show the slowest query of each digest, with its literals."
-    ),
+    literals: bool = flag("--literals", "With --events: show its slowest query, with literals."),
     format: TopFormat = value(
         "FORMAT", "Output format: text, json, csv, markdown, prometheus.", default="text"
     ),

@@ -91,7 +91,7 @@ def import_(
     proxysql_version: VersionOption = None,
     out: OutOption = None,
 ) -> int:
-    """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""
+    """Convert a proxysql.cnf or a MySQL server's accounts to files."""
     if (cnf is None) == (accounts.users_from is None):
         raise UsageError(
             "import needs FILE.cnf or --users-from HOST",

@@ -44,7 +44,7 @@ def lint(
     proxysql_version: VersionOption = None,
     format: Annotated[LintFormat, choice(LintFormat)] = "text",
 ) -> int:
-    """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
+    """Find rules that never match, misrouting and other mistakes. Exit 1 for an error."""
     from proxyctl import api
     from proxyctl.render.lint import LINT, check_text, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif

@@ -63,7 +63,7 @@ def list_nodes(
     no_ask: bool = flag("--no-ask", "Do not connect to the nodes, as with --all."),
     format: FormatOption = "text",
 ) -> int:
-    """Show each server as configured, at RUNTIME, and as the server itself reports.
+    """Show each server as configured, at RUNTIME and as it reports itself.
 
     With --all: where each instance has each server at RUNTIME.
     """
@@ -126,7 +126,7 @@ def drain(
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
 ) -> int:
-    """Stop new connections to a node, at RUNTIME only: a restart of ProxySQL ends it."""
+    """Stop new connections to a node, at RUNTIME only. A restart of ProxySQL ends it."""
     from proxyctl.nodes.drain import NodeRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
     from proxyctl.nodes.fleet_drain import FleetNodeRequest, drain_at_all
@@ -218,7 +218,7 @@ def discover(
     ] = None,
     format: FormatOption = "text",
 ) -> int:
-    """Find the members of a cluster; write the section for the files, or check it.
+    """Find the members of a cluster. Write the section for the files, or check it.
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """

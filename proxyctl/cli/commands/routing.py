@@ -82,7 +82,7 @@ def explain(
         choice(ExplainFormat, help="Output format. Default: text; with --queries jsonl."),
     ] = None,
 ) -> int:
-    """Show which rules match a query, how it is rewritten and where it goes.
+    """Show which rules match a query, its rewrite and where it goes.
 
     Reads the files; with --host, --port, --socket or --instance, the rules of that instance.
     """
@@ -293,7 +293,7 @@ def replay(
     ),
     format: FormatOption = "text",
 ) -> int:
-    """Show how the files would reroute the queries that the instance has seen.
+    """Show how the files would reroute the queries of an instance.
 
     With --all: the digests of all instances, once for those whose rules change alike. With --store:
     those of a time in the past.
@@ -382,7 +382,7 @@ def rules(
     ),
     format: FormatOption = "text",
 ) -> int:
-    """Show the hits of query rules in force, and the rules without hits.
+    """Show the hits of query rules in force, and rules without hits.
 
     With --all: the sums of all instances, and the rules in which they differ.
     """

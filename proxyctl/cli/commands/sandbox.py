@@ -53,7 +53,7 @@ def sandbox(
         "--sample", "Start with a made-up shop: servers, users, rules and running statistics."
     ),
 ) -> int:
-    """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
+    """Serve an embedded ProxySQL admin interface. Users: admin/admin, radmin/radmin."""
     from proxyctl.sandbox import Sandbox
 
     if sample and disk is not None:
@@ -124,7 +124,7 @@ $ proxyctl digest suggest --only reads --limit 1
 
 
 def demo() -> int:
-    """Show the main commands on a sandbox: init, plan, apply, drift, export, statistics."""
+    """Show the main commands on a sandbox, from init to statistics."""
     from proxyctl.sandbox import Sandbox
 
     with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as name:

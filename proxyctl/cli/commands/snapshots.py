@@ -65,7 +65,7 @@ def rollback(
     dry_run: bool = flag("--dry-run", "Show the plan and change nothing."),
     format: FormatOption = "text",
 ) -> int:
-    """Restore the configuration from a snapshot; with --all, from those of the last rollout."""
+    """Restore the configuration from a snapshot. With --all, from those of the last rollout."""
     from proxyctl.apply.apply import apply_planned
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.render.history import snapshot_time

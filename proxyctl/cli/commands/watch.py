@@ -101,7 +101,7 @@ def watch(
         LogFormat, choice(LogFormat, "--log-format", "The format of the log on stdout.")
     ] = "text",
 ) -> int:
-    """Watch instances until a signal ends it: report what differs, with --apply correct it."""
+    """Watch instances and report what differs. With --apply, correct it. A signal ends it."""
     from proxyctl.cli.rounds import run_rounds
     from proxyctl.config.documents import changed_at
     from proxyctl.watch.decision import WatchRules
