@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.conf import MENU
+from docs.conf import below, root_doc
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
@@ -53,6 +53,8 @@ FILES = [
 ]
 MOST_NOT_RUN = 7
 """Blocks that cannot be run. Think twice before you raise it."""
+LONGEST_TITLE = 30
+"""Characters that the menu shows on one line."""
 
 
 @pytest.mark.parametrize(("page", "server"), [*ON_THE_SANDBOX, *ON_PROXYSQL])
@@ -127,16 +129,29 @@ def test_every_command_is_explained_by_hand(name: str) -> None:
     assert any(used.search(page.read_text(encoding="utf-8")) for page in written)
 
 
-def test_every_page_is_in_the_menu() -> None:
-    listed = [path for entries in MENU.values() for entry in entries for path in _pages_of(entry)]
+def test_every_page_is_in_the_menu_once() -> None:
+    listed = _menu()
     assert len(set(listed)) == len(listed)
-    assert {ROOT / "README.md", *listed} >= set((ROOT / "docs").rglob("*.md"))
+    assert {ROOT / f"{root_doc}.md", *listed} >= set((ROOT / "docs").rglob("*.md"))
 
 
-def _pages_of(entry: str) -> list[Path]:
-    found = list(ROOT.glob(f"{entry}.md"))
-    assert found, f"the menu has {entry}, and there is no such page"
-    return found
+def test_titles_fit_the_menu() -> None:
+    titles = {page: re.findall(r"^# (.+)$", _prose(page), flags=re.M) for page in _menu()}
+    assert [page_id(page) for page, found in titles.items() if len(found) != 1] == []
+    long = {page_id(page): title for page, (title,) in titles.items() if len(title) > LONGEST_TITLE}
+    assert long == {}
+
+
+def _menu(page: str = root_doc) -> list[Path]:
+    """Return the pages below a page."""
+    listed: list[Path] = []
+    for entry in [entry for entries in below(page).values() for entry in entries]:
+        found = sorted(ROOT.glob(f"{entry}.md"))
+        assert found, f"the menu has {entry}, and there is no such page"
+        listed += found
+        for one in found:
+            listed += _menu(str(one.relative_to(ROOT).with_suffix("")))
+    return listed
 
 
 def test_the_drawing_matches_the_import_contract() -> None:

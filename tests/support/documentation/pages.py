@@ -33,7 +33,7 @@ def pages() -> list[Path]:
     """Return every page, the README first."""
     folders = (ROOT / "docs", ROOT / "examples", ROOT / "templates")
     found = [page for folder in folders for page in sorted(folder.rglob("*.md"))]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *found]
+    return [*sorted(ROOT.glob("*.md"), key=lambda page: page.name != "README.md"), *found]
 
 
 def page_id(page: Path) -> str:
