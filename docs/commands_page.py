@@ -1,4 +1,4 @@
-"""The page of commands, from what Typer knows of them."""
+"""The page of commands, in the groups of `--help`, from what Typer knows of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from docs import markdown, notes
-from proxyctl.cli.app import build, commands_of
+from proxyctl.cli.app import PANELS, build, commands_of
 from proxyctl.cli.help import EVERY_COMMAND, argument_shape, default_text, value_name
 from proxyctl.config.starters import starter_names
 
@@ -19,7 +19,12 @@ def commands() -> Iterator[str]:
     """Yield the lines of the page."""
     yield from markdown.head("Commands", notes.COMMANDS)
     shared: dict[str, list[Any]] = {}
-    for name, command in commands_of(build()).items():
+    known = commands_of(build())
+    for panel, name in [(panel, name) for panel, names in PANELS.items() for name in names]:
+        command = known[name]
+        if name == next(iter(PANELS[panel])):
+            yield f"## {panel}"
+            yield ""
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         groups: dict[str | None, list[Any]] = {}
         for parameter in command.params:
@@ -27,7 +32,7 @@ def commands() -> Iterator[str]:
                 groups.setdefault(parameter.rich_help_panel, []).append(parameter)
         shared |= {group: groups[group] for group in (*_SHARED, EVERY_COMMAND) if group in groups}
         usage = [argument_shape(argument) for argument in arguments]
-        yield f"## {name}"
+        yield f"### {name}"
         yield ""
         yield command.help or ""
         yield ""

@@ -139,7 +139,7 @@ def _with_menu(_app: Sphinx, page: str, source: list[str]) -> None:
         listed = "\n".join(f"/{entry}" for entry in pages)
         if _REPOSITORY and caption == _LAST:
             listed += f"\nRepository <{_REPOSITORY}>"
-        options = f":hidden:\n:glob:\n:caption: {caption}"
+        options = ":hidden:\n:glob:" + (f"\n:caption: {caption}" if caption else "")
         source[0] += f"\n\n```{{toctree}}\n{options}\n\n{listed}\n```\n"
 
 

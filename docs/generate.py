@@ -16,6 +16,7 @@ from docs import markdown, notes
 from docs.annotated_page import annotated_page
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
+from docs.lint_pages import lint_pages
 from docs.python_page import UndocumentedError, python_page
 from proxyctl import errors
 from proxyctl.catalog import TABLES
@@ -25,20 +26,19 @@ from proxyctl.config.context import SPECIAL
 from proxyctl.config.keys import KeyDoc, TableDoc, table_doc, variable_doc
 from proxyctl.config.section_keys import section_keys
 from proxyctl.config.section_sentences import SENTENCES
-from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every generated page, by file name."""
+    """Return the text of every generated page, by its path in the folder."""
     made = {
         "annotated-file.md": annotated_page(),
         "commands.md": commands(),
         "keys.md": _keys(),
         "variables.md": _variables(),
         "exit-codes.md": _exit_codes(),
-        "lint.md": _lint(),
+        **lint_pages(),
         "json.md": json_page(),
         "python.md": python_page(),
     }
@@ -53,6 +53,7 @@ def main() -> int:
         sys.exit(str(error))
     for name, text in made.items():
         path = FOLDER / name
+        path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             sys.stderr.write(f"wrote {path}\n")
@@ -126,36 +127,6 @@ def _variables() -> Iterator[str]:
                 key = variable_doc(variable)
                 yield f"- `{name}`: {key.sentence}\\"
                 yield f"  *{'; '.join(key.facts)}*"
-        yield ""
-
-
-# -- lint -----------------------------------------------------------------------------------------
-
-
-def _lint() -> Iterator[str]:
-    yield from markdown.head("Lint", notes.LINT)
-    checks = all_checks()
-    head = ("code", "severity", "what it finds")
-    links = {code: f"{code} {check.name}" for code, check in checks.items()}
-    yield from markdown.table(
-        head,
-        (
-            (
-                f"[{links[code]}](#{markdown.anchor(links[code])})",
-                str(check.severity),
-                check.summary,
-            )
-            for code, check in checks.items()
-        ),
-    )
-    for code, check in checks.items():
-        yield f"## {links[code]}"
-        yield ""
-        also = " It also holds for the `pgsql_*` tables." if check.pgsql else ""
-        size = " A plan of any size runs it." if check.any_size else ""
-        yield f"Severity: {check.severity}.{also}{size}"
-        yield ""
-        yield check.text
         yield ""
 
 

@@ -108,9 +108,9 @@ SIDES = {"admin": "Admin", "mysql": "MySQL", "pgsql": "PostgreSQL"}
 
 LINT = """\
 What `proxyctl lint` finds. An **error** does harm, or the row has no effect at all; a **warning**
-may be intended; a **note** is worth knowing. [lint.md](../how-to/lint.md) shows how to run it and
-how to ignore a finding. `proxyctl lint --explain CODE` adds an example of each mistake, and one of
-what is right."""
+may be intended; a **note** is worth knowing. [How to lint](../how-to/lint.md) shows how to run it
+and how to ignore a finding. The page of a check has examples of what is wrong and what is right;
+`proxyctl lint --explain CODE` shows it in the terminal."""
 
 EXIT_CODES = """\
 With 1, 2, 3 and 64 no instance was changed. Only `apply`, `rollback`, `nodes drain`,

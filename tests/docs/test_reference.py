@@ -11,8 +11,9 @@ import yaml
 from docs.generate import FOLDER, pages
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.cli.app import build, commands_of
+from proxyctl.cli.app import PANELS, build, commands_of
 from proxyctl.config.context import SPECIAL
+from proxyctl.lint.check import UNUSED_IGNORE, all_checks
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.saved import save
 from tests.support.documentation.pages import blocks
@@ -27,6 +28,22 @@ def made() -> dict[str, str]:
 def test_the_pages_are_fresh(made: dict[str, str]) -> None:
     written = {name: (FOLDER / name).read_text(encoding="utf-8") for name in made}
     assert written == made, "stale: run `make docs`"
+
+
+def test_every_check_has_a_page(made: dict[str, str]) -> None:
+    on_disk = {f"lint/{page.name}" for page in (FOLDER / "lint").iterdir()}
+    assert on_disk == {name for name in made if name.startswith("lint/")}
+    for code, check in all_checks().items():
+        page = made[f"lint/{code.lower()}.md"]
+        assert page.startswith(f"# {code} {check.name}\n")
+        assert page.count("```yaml\n") >= 2 or code == UNUSED_IGNORE
+        assert f"[{code} {check.name}](lint/{code.lower()}.md)" in made["lint.md"]
+
+
+def test_commands_are_in_the_groups_of_the_help(made: dict[str, str]) -> None:
+    found = re.findall(r"^##+ (.+)$", made["commands.md"], re.M)
+    listed = [word for panel, names in PANELS.items() for word in (panel, *names)]
+    assert found[: len(listed)] == listed
 
 
 def test_every_command_and_option_is_there(made: dict[str, str]) -> None:

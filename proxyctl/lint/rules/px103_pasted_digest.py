@@ -33,7 +33,8 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT COUNT(*) FROM orders WHERE id = ?$', cache_ttl: 500}
+      - {rule_id: 1, match_digest: '^SELECT COUNT(*) FROM orders WHERE id = ?$',
+         cache_ttl: 500}
       - {rule_id: 2, match_digest: '^SELECT c FROM t WHERE id = ?', cache_ttl: 500}
       - {rule_id: 3, match_pattern: 'WHERE id = \?', destination_hostgroup: 2}
     ```
@@ -41,7 +42,8 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT COUNT\(\*\) FROM orders WHERE id = \?$', cache_ttl: 500}
+      - {rule_id: 1, match_digest: '^SELECT COUNT\(\*\) FROM orders WHERE id = \?$',
+         cache_ttl: 500}
       - {rule_id: 2, match_digest: '^SELECT c FROM t WHERE id = \?$', cache_ttl: 500}
       - {rule_id: 3, match_digest: 'WHERE id = \?', destination_hostgroup: 2}
     ```

@@ -31,19 +31,25 @@ def not_in_digest_texts(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_digest: 'WHERE tenant_id = [0-9]+$', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_digest: 'WHERE tenant_id = [0-9]+$', destination_hostgroup: 2,
+         apply: 1}
       - {rule_id: 20, match_digest: '/\* report \*/', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 30, match_digest: '^SELECT id, name FROM', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 40, match_digest: '^START .* TRANSACTION', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 30, match_digest: '^SELECT id, name FROM', destination_hostgroup: 2,
+         apply: 1}
+      - {rule_id: 40, match_digest: '^START .* TRANSACTION', destination_hostgroup: 1,
+         apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'WHERE tenant_id = 42\b', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_pattern: 'WHERE tenant_id = 42\b', destination_hostgroup: 2,
+         apply: 1}
       - {rule_id: 20, match_pattern: '/\* report \*/', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 30, match_digest: '^SELECT id,name FROM', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 40, match_digest: '^START TRANSACTION', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 30, match_digest: '^SELECT id,name FROM', destination_hostgroup: 2,
+         apply: 1}
+      - {rule_id: 40, match_digest: '^START TRANSACTION', destination_hostgroup: 1,
+         apply: 1}
     ```
     """
     for row in subject.rule_rows:

@@ -23,7 +23,8 @@ def unusual_syntax(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '(?<=FROM )orders\b', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_digest: '(?<=FROM )orders\b', destination_hostgroup: 2,
+         apply: 1}
     ```
 
     ```yaml

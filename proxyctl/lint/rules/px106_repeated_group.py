@@ -25,7 +25,8 @@ def repeated_group(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'IN \(([0-9]+,?)+\)', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_pattern: 'IN \(([0-9]+,?)+\)', destination_hostgroup: 2,
+         apply: 1}
     ```
 
     ```yaml

@@ -25,7 +25,8 @@ def lost_backslash(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT\\s.*\\bt1\\b', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT\\s.*\\bt1\\b', destination_hostgroup: 2,
+         apply: 1}
       - {rule_id: 20, match_pattern: '\\/\\*.*shard=0', destination_hostgroup: 3, apply: 1}
     ```
 

@@ -41,15 +41,18 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1', destination_hostgroup: 2,
+         apply: 1}
       - {rule_id: 20, match_digest: 'FROM orders', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 30, match_digest: 'FROM orders_archive\b', destination_hostgroup: 3, apply: 1}
+      - {rule_id: 30, match_digest: 'FROM orders_archive\b', destination_hostgroup: 3,
+         apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1\b', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .* FROM sbtest1\b', destination_hostgroup: 2,
+         apply: 1}
       - {rule_id: 20, match_digest: 'FROM wp_user', destination_hostgroup: 2, apply: 1}
     ```
     """

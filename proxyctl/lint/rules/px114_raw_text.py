@@ -34,7 +34,8 @@ def raw_text(subject: LintSubject) -> Iterable[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_pattern: '^SELECT ', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 2, match_pattern: 'SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 2, match_pattern: 'SELECT.*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
     ```
 
     ```yaml

@@ -23,13 +23,15 @@ def unknown_modifier(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'a+b', replace_pattern: ab, re_modifiers: 'CASELESS, GLOBAL'}
+      - {rule_id: 10, match_pattern: 'a+b', replace_pattern: ab,
+         re_modifiers: 'CASELESS, GLOBAL'}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_pattern: 'a+b', replace_pattern: ab, re_modifiers: 'CASELESS,GLOBAL'}
+      - {rule_id: 10, match_pattern: 'a+b', replace_pattern: ab,
+         re_modifiers: 'CASELESS,GLOBAL'}
     ```
     """
     for row in subject.rule_rows:

@@ -25,13 +25,15 @@ def shadowed_rule(subject: LintSubject) -> Iterable[Finding]:
     # Bad: locking reads go to 2 as well.
     mysql_query_rules:
       - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
-      - {rule_id: 20, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 20, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
       - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """

@@ -29,7 +29,8 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
       - {rule_id: 20, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """

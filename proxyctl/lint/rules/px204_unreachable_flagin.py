@@ -29,17 +29,20 @@ def unreachable_flagin(subject: LintSubject) -> Iterable[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 10, flagIN: 102, match_digest: '^UPDATE ', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 10, flagIN: 102, match_digest: '^UPDATE ', destination_hostgroup: 1,
+         apply: 1}
       - {rule_id: 20, username: app, flagOUT: 100}
       - {rule_id: 30, username: web, flagOUT: 102}
-      - {rule_id: 40, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 40, flagIN: 101, match_digest: '^SELECT ', destination_hostgroup: 2,
+         apply: 1}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
       - {rule_id: 10, username: app, flagOUT: 100}
-      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2,
+         apply: 1}
     ```
     """
     return grouped((*_of_rules(subject), *_of_fast_routing(subject)))

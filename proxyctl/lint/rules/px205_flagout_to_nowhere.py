@@ -31,7 +31,8 @@ def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
     # Good
     mysql_query_rules:
       - {rule_id: 10, username: app, flagOUT: 100}
-      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, flagIN: 100, match_digest: '^SELECT ', destination_hostgroup: 2,
+         apply: 1}
     ```
     """
     known = {rule.flag_in for rule in subject.rules}

@@ -29,7 +29,8 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     # Bad
     keep_fast_routing_alive: false
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
     mysql_query_rules_fast_routing:
       - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
@@ -37,7 +38,8 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1, apply: 1}
+      - {rule_id: 10, match_digest: '^SELECT .*FOR UPDATE', destination_hostgroup: 1,
+         apply: 1}
     mysql_query_rules_fast_routing:
       - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```

@@ -42,7 +42,8 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     # Bad
     mysql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     mysql_query_rules:
-      - {rule_id: 1, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 10, apply: true}
+      - {rule_id: 1, match_pattern: '^SELECT.*FOR UPDATE$', destination_hostgroup: 10,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 
@@ -61,7 +62,8 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     # Bad
     pgsql_replication_hostgroups: [{writer_hostgroup: 10, reader_hostgroup: 20}]
     pgsql_query_rules:
-      - {rule_id: 1, match_digest: 'FOR (UPDATE|SHARE)', destination_hostgroup: 10, apply: true}
+      - {rule_id: 1, match_digest: 'FOR (UPDATE|SHARE)', destination_hostgroup: 10,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 

@@ -39,7 +39,8 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     mysql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     mysql_query_rules:
-      - {rule_id: 1, match_digest: 'FOR UPDATE|SHARE', destination_hostgroup: 10, apply: true}
+      - {rule_id: 1, match_digest: 'FOR UPDATE|SHARE', destination_hostgroup: 10,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 
@@ -60,7 +61,8 @@ def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     pgsql_replication_hostgroups:
       - {writer_hostgroup: 10, reader_hostgroup: 20}
     pgsql_query_rules:
-      - {rule_id: 1, match_digest: 'FOR .*(UPDATE|SHARE)', destination_hostgroup: 10, apply: true}
+      - {rule_id: 1, match_digest: 'FOR .*(UPDATE|SHARE)', destination_hostgroup: 10,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
 

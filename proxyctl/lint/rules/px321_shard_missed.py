@@ -30,8 +30,10 @@ def shard_missed(subject: LintSubject) -> Iterator[Finding]:
     # Bad
     hostgroups: {shard0: {id: 100}, shard1: {id: 101}}
     sharding:
-      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo, first_rule_id: 100}
-      - {name: b, tables: "orders{3..6}", hostgroups: [shard1], assign: modulo, first_rule_id: 200}
+      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo,
+         first_rule_id: 100}
+      - {name: b, tables: "orders{3..6}", hostgroups: [shard1], assign: modulo,
+         first_rule_id: 200}
     ```
 
     ```yaml
@@ -40,15 +42,18 @@ def shard_missed(subject: LintSubject) -> Iterator[Finding]:
     mysql_query_rules:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
     sharding:
-      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo, first_rule_id: 100}
+      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo,
+         first_rule_id: 100}
     ```
 
     ```yaml
     # Good
     hostgroups: {reader: {id: 20}, shard0: {id: 100}, shard1: {id: 101}}
     sharding:
-      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo, first_rule_id: 100}
-      - {name: b, tables: "orders{5..6}", hostgroups: [shard1], assign: modulo, first_rule_id: 200}
+      - {name: a, tables: "orders{1..4}", hostgroups: [shard0], assign: modulo,
+         first_rule_id: 100}
+      - {name: b, tables: "orders{5..6}", hostgroups: [shard1], assign: modulo,
+         first_rule_id: 200}
     mysql_query_rules:
       - {rule_id: 900, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
     ```

@@ -32,7 +32,8 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM orders', replace_pattern: 'FROM \1_v2'}
-      - {rule_id: 2, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
+      - {rule_id: 2, match_pattern: 'LIMIT', negate_match_pattern: true,
+         replace_pattern: 'LIMIT 9'}
       - {rule_id: 3, match_pattern: 'FROM (orders|items)', replace_pattern: 'FROM $1_v2'}
       - {rule_id: 4, match_pattern: 'FROM (?<t>\w+)_old', replace_pattern: 'FROM ${t}_new'}
     ```
@@ -41,7 +42,8 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
     # Good
     mysql_query_rules:
       - {rule_id: 1, match_pattern: 'FROM (orders|items)', replace_pattern: 'FROM \1_v2'}
-      - {rule_id: 2, match_pattern: '^(SELECT (?!.* LIMIT ).*)$', replace_pattern: '\1 LIMIT 9'}
+      - {rule_id: 2, match_pattern: '^(SELECT (?!.* LIMIT ).*)$',
+         replace_pattern: '\1 LIMIT 9'}
     ```
     """
     for row in subject.rule_rows:

@@ -39,7 +39,8 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 1, match_pattern: '\brank\b', replace_pattern: '`rank`', re_modifiers: GLOBAL}
+      - {rule_id: 1, match_pattern: '\brank\b', replace_pattern: '`rank`',
+         re_modifiers: GLOBAL}
       - {rule_id: 2, match_pattern: '\borders\b', replace_pattern: 'orders_v2'}
     ```
 
@@ -50,7 +51,8 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
         match_pattern: '\brank\b(?=(?:[^''"`]*[''"`][^''"`]*[''"`])*+[^''"`]*$)'
         replace_pattern: '`rank`'
         re_modifiers: GLOBAL
-      - {rule_id: 2, match_pattern: '\b(FROM|JOIN) orders\b', replace_pattern: '\1 orders_v2'}
+      - {rule_id: 2, match_pattern: '\b(FROM|JOIN) orders\b',
+         replace_pattern: '\1 orders_v2'}
     ```
     """
     quote = subject.dialect.quote

@@ -33,8 +33,10 @@ def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 5000, apply: true}
-      - {rule_id: 2, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)', apply: true}
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 5000,
+         apply: true}
+      - {rule_id: 2, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)',
+         apply: true}
     ```
     """
     mistake = "caches queries whose answer differs each time"

@@ -30,14 +30,16 @@ def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60, apply: true}
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30, apply: true}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000, apply: true}
+      - {rule_id: 1, match_digest: '^SELECT name FROM countries', cache_ttl: 60000,
+         apply: true}
       - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """

@@ -31,15 +31,18 @@ def column_without_effect(subject: LintSubject) -> Iterable[Finding]:
     # Bad
     mysql_query_rules:
       - {rule_id: 1, username: app, negate_match_pattern: true, destination_hostgroup: 20}
-      - {rule_id: 2, match_digest: '^SELECT', match_pattern: 'id=7', negate_match_pattern: true}
-      - {rule_id: 3, match_digest: '^DROP', OK_msg: ignored, error_msg: not here, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', match_pattern: 'id=7',
+         negate_match_pattern: true}
+      - {rule_id: 3, match_digest: '^DROP', OK_msg: ignored, error_msg: not here,
+         apply: true}
       - {rule_id: 4, match_digest: '^SELECT @', sticky_conn: true}
     ```
 
     ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^SELECT', negate_match_pattern: true, destination_hostgroup: 10}
+      - {rule_id: 1, match_digest: '^SELECT', negate_match_pattern: true,
+         destination_hostgroup: 10}
       - {rule_id: 2, match_digest: '^(SELECT|SHOW)', negate_match_pattern: true}
       - {rule_id: 3, match_digest: '^DROP', error_msg: not here, apply: true}
       - {rule_id: 4, match_digest: '^SELECT @', multiplex: 0}

@@ -21,7 +21,7 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
 
     List each node in the family of its own cluster only. Two families with the same nodes are a
     warning: they stand side by side while [a family gets other
-    hostgroups](../how-to/renumber-hostgroups.md).
+    hostgroups](../../how-to/renumber-hostgroups.md).
 
     ```yaml
     # Bad

@@ -21,7 +21,7 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     files leave mysql_users alone. PX503 reports a family without a server.
 
     Correct the number. If another family has the same nodes and gets the queries, the two stand
-    side by side while [a family gets other hostgroups](../how-to/renumber-hostgroups.md): remove
+    side by side while [a family gets other hostgroups](../../how-to/renumber-hostgroups.md): remove
     the older one as soon as nothing uses it. PX501 reports two such Galera families instead.
 
     ```yaml

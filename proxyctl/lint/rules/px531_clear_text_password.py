@@ -30,9 +30,10 @@ def clear_text_password(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Good
     mysql_users:
-      - {username: app, password: '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19', default_hostgroup: 10}
+      - {username: app, password: '*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19',
+         default_hostgroup: 10}
     ```
-    """  # noqa: E501 - a hash stays on its line
+    """
     place = subject.configuration.place
     for table in ("mysql_users", "pgsql_users"):
         for key, cells in subject.cells(table):

@@ -25,8 +25,10 @@ def user_in_unequal_halves(subject: LintSubject) -> Iterator[Finding]:
     ```yaml
     # Bad
     mysql_users:
-      - {username: app, password: {env: APP}, default_hostgroup: 10, frontend: 1, backend: 0}
-      - {username: app, password: {env: APP}, default_hostgroup: 20, frontend: 0, backend: 1}
+      - {username: app, password: {env: APP}, default_hostgroup: 10, frontend: 1,
+         backend: 0}
+      - {username: app, password: {env: APP}, default_hostgroup: 20, frontend: 0,
+         backend: 1}
     ```
 
     ```yaml

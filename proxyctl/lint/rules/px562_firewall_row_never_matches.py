@@ -31,7 +31,8 @@ def firewall_row_never_matches(subject: LintSubject) -> Iterable[Finding]:
     mysql_firewall_whitelist_users:
       - {username: app, client_address: '10.0.0.%', mode: PROTECTING}
     mysql_firewall_whitelist_rules:
-      - {username: app, client_address: '10.0.0.%', schemaname: '%', flagIN: 0, digest: '0x1C46AE529DD5A40E'}
+      - {username: app, client_address: '10.0.0.%', schemaname: '%', flagIN: 0,
+         digest: '0x1C46AE529DD5A40E'}
     ```
 
     ```yaml
@@ -39,9 +40,10 @@ def firewall_row_never_matches(subject: LintSubject) -> Iterable[Finding]:
     mysql_firewall_whitelist_users:
       - {username: app, client_address: '', mode: PROTECTING}
     mysql_firewall_whitelist_rules:
-      - {username: app, client_address: '', schemaname: shop, flagIN: 0, digest: '0x1C46AE529DD5A40E'}
+      - {username: app, client_address: '', schemaname: shop, flagIN: 0,
+         digest: '0x1C46AE529DD5A40E'}
     ```
-    """  # noqa: E501 - a row stays on its line
+    """
     return grouped((*_of_users(subject), *_of_rules(subject)))
 
 

@@ -23,7 +23,8 @@ def broken_policy(subject: LintSubject) -> Iterable[Finding]:
     ```yaml
     # Bad
     mysql_users:
-      - {username: app, password: "*9B500343BC52E2911172EB52AE5CF4847604C6E5", max_connections: 900}
+      - {username: app, password: "*9B500343BC52E2911172EB52AE5CF4847604C6E5",
+         max_connections: 900}
     policies:
       - name: limit per user
         for: mysql_users
@@ -34,7 +35,8 @@ def broken_policy(subject: LintSubject) -> Iterable[Finding]:
     ```yaml
     # Good
     mysql_users:
-      - {username: app, password: "*9B500343BC52E2911172EB52AE5CF4847604C6E5", max_connections: 500}
+      - {username: app, password: "*9B500343BC52E2911172EB52AE5CF4847604C6E5",
+         max_connections: 500}
     policies:
       - name: limit per user
         for: mysql_users
