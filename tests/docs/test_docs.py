@@ -155,6 +155,18 @@ def _menu(page: str = root_doc, depth: int = 2) -> list[Path]:
     return listed
 
 
+def test_the_changelog_groups_what_changed() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    groups = ["Added", "Changed", "Removed", "Fixed"]
+    parts = re.split(r"^## .+$", text, flags=re.M)[1:]
+    assert parts
+    for part in parts:
+        found = re.findall(r"^### (.+)$", part, flags=re.M)
+        assert found == [group for group in groups if group in found]
+        before, *_ = part.partition("###")
+        assert "\n- " not in before, "an entry belongs to a group"
+
+
 def test_the_drawing_matches_the_import_contract() -> None:
     """In the drawing, each package is below the packages that may import it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
