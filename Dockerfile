@@ -17,6 +17,6 @@ COPY --from=build /opt/proxyctl /opt/proxyctl
 # Snapshots are kept below the home: mount a volume there to keep them longer than a container.
 RUN useradd --uid 10001 --create-home proxyctl
 USER 10001
-ENV PYTHONDONTWRITEBYTECODE=1
+ENV PATH=/opt/proxyctl/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 WORKDIR /work
 ENTRYPOINT ["/opt/proxyctl/bin/proxyctl"]

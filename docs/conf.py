@@ -87,6 +87,7 @@ MENU = {
     "Automate": [
         "docs/how-to/ci-pipeline",
         "docs/how-to/run-as-a-service",
+        "docs/how-to/on-kubernetes",
         "docs/how-to/fleet",
         "docs/how-to/cluster",
     ],

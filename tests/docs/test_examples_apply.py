@@ -17,13 +17,14 @@ from tests.support.documentation.pages import page_id
 from tests.support.paths import ROOT
 from tests.support.servers.instances import Instance, ProxySQL, needed_binary
 
-FILES = sorted(
-    file
-    for folder in ("examples", "templates")
-    for pattern in ("*.yaml", "*.j2")
-    for file in (ROOT / folder).rglob(pattern)
+FOLDERS = sorted(
+    {
+        file.parent
+        for folder in ("examples", "templates")
+        for file in (ROOT / folder).rglob("proxyctl.yaml*")
+        if "kubernetes" not in file.parts  # its secrets are files: test_kubernetes.py
+    }
 )
-FOLDERS = sorted({file.parent for file in FILES})
 PASSWORD = "secret of an account"
 
 
