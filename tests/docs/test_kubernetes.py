@@ -29,6 +29,7 @@ from tests.support.kubernetes import (
     objects_of,
     write_secrets,
 )
+from tests.support.paths import ROOT
 from tests.support.servers.instances import Instance
 
 OVERLAYS = ("base", "report-only", "git-sync")
@@ -223,6 +224,14 @@ def test_only_pods_without_a_configuration_are_not_ready() -> None:
 
 def test_the_command_line_is_understood() -> None:
     parse([*container_of(WATCH)["args"]])
+
+
+def test_the_commands_in_the_pod_are_understood() -> None:
+    page = (ROOT / "docs" / "how-to" / "on-kubernetes.md").read_text("utf-8")
+    commands = re.findall(r"kubectl exec .* -- proxyctl (.*)", page)
+    assert commands
+    for command in commands:
+        parse(command.split())
 
 
 def test_the_probes_ask_what_the_watch_serves() -> None:
