@@ -115,7 +115,12 @@ MENU = {
     ],
     "Reference": ["docs/reference/*"],
     "Examples": ["examples/*/README"],
-    "Project": ["CHANGELOG", "CONTRIBUTING", "SECURITY", "docs/architecture"],
+    "Project": [
+        "CHANGELOG",
+        "CONTRIBUTING",
+        "SECURITY",
+        "docs/architecture",
+    ],
 }
 """The pages, by the headings of the menu."""
 _LAST = list(MENU)[-1]

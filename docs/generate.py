@@ -1,6 +1,6 @@
 """Write the reference pages from the code: `python -m docs.generate`, or `make docs`.
 
-What the code cannot tell stands in `docs/notes.py`, for the page about JSON in
+What the code cannot tell stands in `docs/notes.py`, for the pages about JSON in
 `docs/json_keys.yaml`. What keys and variables do, the program shows too: those sentences are part
 of it.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from docs import markdown, notes
 from docs.annotated_page import annotated_page
 from docs.commands_page import commands
-from docs.json_page import UnexplainedError, json_page
+from docs.json_page import UnexplainedError, json_pages
 from docs.lint_pages import lint_pages
 from docs.python_page import UndocumentedError, python_page
 from proxyctl import errors
@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
         "variables.md": _variables(),
         "exit-codes.md": _exit_codes(),
         **lint_pages(),
-        "json.md": json_page(),
+        **json_pages(),
         "python.md": python_page(),
     }
     return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in made.items()}

@@ -1,6 +1,6 @@
 """Encode results as JSON. A shape is the list of the keys of an object, written once.
 
-The tables of docs/reference/json.md come from the shapes; `docs/json_keys.yaml` has the meaning of
+The tables of docs/reference/json come from the shapes; `docs/json_keys.yaml` has the meaning of
 every key. A field that no shape names is never published, since it may hold secrets. `FORMAT` rises
 when the meaning of a key changes.
 """

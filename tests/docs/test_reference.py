@@ -17,7 +17,6 @@ from proxyctl.lint.check import UNUSED_IGNORE, all_checks
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.saved import save
 from tests.support.documentation.pages import blocks
-from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +69,7 @@ def test_the_annotated_files_have_every_section() -> None:
 
 def test_saved_plans_are_explained() -> None:
     """Saved plans are written elsewhere, without a shape."""
-    page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
+    page = (FOLDER / "json" / "saved-plan.md").read_text("utf-8")
     saved = save(Plan("a", "a", "2.7.1"), {}, "", paths=[], variables=[], options=[])
-    rest = page[page.index("## Saved plan") :]
-    explained = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.+?) \|", rest, re.M)))
+    explained = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.+?) \|", page, re.M)))
     assert set(json.loads(saved)) == set(explained)
