@@ -71,6 +71,7 @@ MENU = {
     ],
     "Query routing": [
         "docs/how-to/read-write-split-pxc",
+        "docs/how-to/postgresql",
         "docs/how-to/query-rules",
         "docs/how-to/lint",
         "docs/how-to/replay",
@@ -102,6 +103,7 @@ MENU = {
         "docs/how-to/rotate-passwords",
         "docs/how-to/server-version",
         "docs/how-to/upgrade",
+        "docs/how-to/upgrade-to-3",
     ],
     "Slow queries": [
         "docs/how-to/slow-query",

@@ -435,7 +435,7 @@ def test_refusals(offline: Project) -> None:
 
 
 def test_the_page_lists_every_code() -> None:
-    page = (ROOT / "docs" / "how-to" / "upgrade.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "upgrade-findings.md").read_text(encoding="utf-8")
     listed_codes = re.findall(r"^\| `([\w-]+)` \| (\w+) \| (\w+) \| (.*) \|$", page, re.MULTILINE)
     assert listed_codes == [
         (code, str(kind.moment), "yes" if kind.needs_decision else "no", kind.summary)
