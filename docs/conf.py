@@ -127,6 +127,7 @@ MENU = {
         "CONTRIBUTING",
         "SECURITY",
         "docs/architecture",
+        "docs/tested-versions",
     ],
 }
 """The pages, by the headings of the menu."""
