@@ -119,6 +119,7 @@ MENU = {
         "docs/explanation/three-layers",
         "docs/explanation/apply-protocol",
         "docs/explanation/monitored-hostgroups",
+        "docs/explanation/security",
     ],
     "Reference": ["docs/reference/*"],
     "Examples": ["examples/*/README"],

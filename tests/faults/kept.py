@@ -1,6 +1,6 @@
 """What proxyctl promises, and the tests that prove it.
 
-promises.toml is the list; docs/reference/safety.md puts the same into sentences for users.
+promises.toml is the list; docs/explanation has the same for users, above all apply-protocol.md.
 """
 
 from __future__ import annotations
