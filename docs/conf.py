@@ -120,6 +120,7 @@ MENU = {
         "docs/explanation/apply-protocol",
         "docs/explanation/monitored-hostgroups",
         "docs/explanation/security",
+        "docs/explanation/limits",
     ],
     "Reference": ["docs/reference/*"],
     "Examples": ["examples/*/README"],

@@ -1,4 +1,4 @@
-"""The page "Give a cluster other hostgroup numbers", with a real monitor and clients."""
+"""The page "Renumber hostgroups", with a real monitor and clients."""
 
 from __future__ import annotations
 
