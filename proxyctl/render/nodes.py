@@ -134,9 +134,10 @@ def _answer_texts(answer: NodeAnswer) -> Iterator[str]:
     variables, status = answer.variables, answer.status
     if comment := status.get("wsrep_local_state_comment"):
         yield printable(comment)
-    cluster = status.get("wsrep_cluster_status", "Primary")
-    if cluster != "Primary":
-        yield printable(cluster)
+        # A MariaDB outside Galera has no state, and a cluster status of Disconnected.
+        cluster = status.get("wsrep_cluster_status", "Primary")
+        if cluster != "Primary":
+            yield printable(cluster)
     if variables.get("pxc_maint_mode", "DISABLED") != "DISABLED":
         yield f"pxc_maint_mode {printable(variables['pxc_maint_mode'])}"
     if variables.get("wsrep_desync") == "ON":

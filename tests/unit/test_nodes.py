@@ -81,6 +81,14 @@ def test_unusual_states_are_shown() -> None:
     )
 
 
+def test_a_mariadb_outside_galera_is_not_disconnected() -> None:
+    """Without a provider it has a cluster status, and no state. Source: MariaDB 10.11, run."""
+    answer = NodeAnswer(version="10.11", status={"wsrep_cluster_status": "Disconnected"})
+    text = nodes_text(report("100 n1", "100 n1", n1=answer))
+    assert "10.11" in text
+    assert "Disconnected" not in text
+
+
 def test_hostgroups_have_the_names_of_the_files() -> None:
     found = replace(report("100 n1", ""), hostgroup_names={100: "shard0"})
     assert "hostgroup 100 (shard0)\n" in nodes_text(found)
