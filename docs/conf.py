@@ -60,6 +60,7 @@ if _REPOSITORY:
 MENU = {
     "Get started": [
         "docs/tutorial",
+        "docs/how-to/install",
         "docs/how-to/sandbox",
         "docs/how-to/connect",
         "docs/how-to/files",
@@ -70,6 +71,7 @@ MENU = {
         "docs/how-to/several-teams",
     ],
     "Query routing": [
+        "docs/how-to/read-write-split-replication",
         "docs/how-to/read-write-split-pxc",
         "docs/how-to/postgresql",
         "docs/how-to/query-rules",
@@ -78,6 +80,7 @@ MENU = {
         "docs/how-to/sharding",
     ],
     "Change safely": [
+        "docs/how-to/read-a-plan",
         "docs/how-to/guards",
         "docs/how-to/policies",
         "docs/how-to/drift",
