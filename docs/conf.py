@@ -73,6 +73,7 @@ MENU = {
     "Query routing": [
         "docs/how-to/read-write-split-replication",
         "docs/how-to/read-write-split-pxc",
+        "docs/how-to/pxc-from-cluster",
         "docs/how-to/postgresql",
         "docs/how-to/query-rules",
         "docs/how-to/lint",
