@@ -155,7 +155,9 @@ class Selection:
 
     def _project(self, version: Version | None) -> Project:
         if self.files is None:
-            raise UsageError("this call needs files or an instance", fix="Selection.of(PATH, ...)")
+            raise UsageError(
+                "this call needs files or an instance", fix="use Selection.of(PATH, ...)"
+            )
         return self.files.project(version, takes_dead_rules=True, needs_secrets=False)
 
     def _described(self, configuration: Configuration) -> Configuration:
@@ -304,7 +306,7 @@ def explainer(
     if dialect is PGSQL and not configuration.version.has(parse_version(HAS_PGSQL)):
         raise ProxyctlError(
             f"ProxySQL {configuration.version} has no PostgreSQL side",
-            fix="it came with 3.0.0",
+            fix="use ProxySQL 3.0.0 or newer",
         )
     is_placed = selection.login is not None and layer is Layer.RUNTIME
     return Explainer(configuration, dialect, is_placed=is_placed)

@@ -141,6 +141,13 @@ class ConfigError(ProxyctlError):
         """Return every mistake; the summary comes last."""
         return [*(line for mistake in self.mistakes for line in mistake.lines()), self.message]
 
+    def of_whole_file(self) -> ProxyctlError | None:
+        """Return the only mistake as an error if it is about a file as a whole, else None."""
+        only = self.mistakes[0] if len(self.mistakes) == 1 else None
+        if only is None or only.line or only.key:
+            return None
+        return ProxyctlError(f"{only.path}: {only.message}", fix=only.fix)
+
 
 class InstanceError(ProxyctlError):
     """The instance cannot be reached, refuses the login, or does not answer as ProxySQL does."""

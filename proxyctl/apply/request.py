@@ -42,7 +42,7 @@ class Approval:
         if not self._covers(plan):
             raise RefusedError(
                 f"{plan.name}: the plan is stale: the instance, the files or a secret changed"
-                " since it was made",
+                " since it was made, or the plan has already been applied",
                 fix="run plan again to see what differs now",
             )
 

@@ -182,31 +182,31 @@ def _is_network(text: str) -> bool:
 
 _HEARTBEAT = re.compile(r"(`?[A-Za-z\d_]+`?\.`?[A-Za-z\d_]+`?)?", re.ASCII)
 
-_OF_ENCODINGS = ("an encoding of PostgreSQL", "such as UTF8 or LATIN1", ENCODINGS)
+_OF_ENCODINGS = ("an encoding of PostgreSQL", "choose one such as UTF8 or LATIN1", ENCODINGS)
 _FILE = TextRule(
     lambda text: None if text.endswith("/") else text,
     "the name of a file",
-    "ProxySQL refuses a path that ends with a slash",
+    "name a file: ProxySQL refuses a path that ends with a slash",
 )
 
 TEXT_RULES: Mapping[str, TextRule] = {
     KEYLOG: TextRule(
         lambda text: None if text.endswith("/") else text,
         "the absolute path of a file, or nothing",
-        "ProxySQL puts its data directory before a relative path",
+        "write an absolute path: ProxySQL puts its data directory before a relative one",
     ),
     "mysql-auditlog_filename": _FILE,
     "mysql-default_authentication_plugin": _one_of(CHOICES["mysql-default_authentication_plugin"]),
     CHARSET: TextRule(
         lambda text: text if default_collation(text) else None,
         "a character set that ProxySQL knows",
-        "such as utf8mb4 or latin1",
+        "choose one such as utf8mb4 or latin1",
         CHARSETS,
     ),
     COLLATION: TextRule(
         lambda text: text if charset_of(text) else None,
         "a collation that ProxySQL knows",
-        "such as utf8mb4_general_ci or utf8mb4_0900_ai_ci",
+        "choose one such as utf8mb4_general_ci or utf8mb4_0900_ai_ci",
         COLLATIONS,
     ),
     "mysql-default_session_track_gtids": _one_of(
@@ -216,12 +216,12 @@ TEXT_RULES: Mapping[str, TextRule] = {
     "mysql-monitor_replication_lag_use_percona_heartbeat": TextRule(
         lambda text: text if _HEARTBEAT.fullmatch(text) else None,
         "a schema and a table of letters, digits and _, or nothing",
-        "such as percona.heartbeat",
+        "write it as percona.heartbeat",
     ),
     NETWORKS: TextRule(
         _shown_networks,
         "networks with commas between, without blanks, or *, or nothing",
-        "such as 10.0.0.0/8,192.168.0.0/16",
+        "write it as 10.0.0.0/8,192.168.0.0/16",
     ),
     # Whether it accepts upper case is not known: 3.0.3 does not have it.
     "mysql-resolution_family": _one_of(CHOICES["mysql-resolution_family"]),

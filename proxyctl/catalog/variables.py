@@ -385,6 +385,13 @@ VARIABLES: dict[str, Variable] = {
     variable.name: variable for variable in (*_LISTED, *pgsql_variables(_LISTED))
 }
 
+MISNAMED = {
+    "admin-check_interval_ms": "admin-cluster_check_interval_ms",
+    "mysql-max_query_time": "mysql-default_query_timeout",
+    "pgsql-max_query_time": "pgsql-default_query_timeout",
+}
+"""Names that ProxySQL does not know, each with the variable that people mean by it."""
+
 
 def is_secret_variable(name: str) -> bool:
     """Return whether the value must never be shown; an unlisted variable counts by its name."""

@@ -306,7 +306,7 @@ def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Inst
     if options.instance:
         if options.instance in by_name:
             return by_name[options.instance]
-        fix = f"instances: {names}" if names else "the files have no `instances` section"
+        fix = f"choose from {names}" if names else "add a section `instances` to the files"
         noun = "instance in the files"
         raise no_such("--instance", options.instance, noun, by_name, fix=fix)
     if options.host or options.socket or not instances:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -214,8 +215,15 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
             for incomplete in (unfinished, path) if is_new else (unfinished,):
                 incomplete.unlink(missing_ok=True)
             raise
+    except FileNotFoundError:
+        raise _no_folder(path) from None
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
+
+
+def _no_folder(path: Path) -> ProxyctlError:
+    make = f"make it: mkdir -p {shlex.quote(str(path.parent))}"
+    return ProxyctlError(f"{path}: cannot be written: no such folder", fix=make)
 
 
 def check_writable(path: Path) -> None:
@@ -225,9 +233,9 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
     if is_folder:
-        raise ProxyctlError(f"{path}: cannot be written: it is a folder")
+        raise ProxyctlError(f"{path}: cannot be written: it is a folder", fix="name a file in it")
     if not has_folder:
-        raise ProxyctlError(f"{path}: cannot be written: no such folder")
+        raise _no_folder(path)
 
 
 def check_new(path: Path) -> None:
@@ -266,8 +274,9 @@ def new_files(folder: Path, names: Sequence[str], ending: str) -> dict[str, Path
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Write an error to stderr; `as_json`: also to stdout as JSON."""
     text_style = style(sys.stderr)
-    prefix = "" if isinstance(error, ConfigError) else "error: "
-    for line in error.lines():
+    whole = error.of_whole_file() if isinstance(error, ConfigError) else error
+    prefix = "error: " if whole else ""
+    for line in (whole or error).lines():
         for part in text_style.line(printable(f"{prefix}{line}")):
             shown = part.replace("error:", text_style("refuse", "error:"), 1) if prefix else part
             write_to_stderr(f"{shown}\n")

@@ -146,7 +146,8 @@ class ComparedStoreOptions(StoreOptions):
             return None
         if self.since is None:
             raise UsageError(
-                "--store: --since is missing", fix="for example --since 24h: against the 24h before"
+                "--store: --since is missing",
+                fix="add it, such as --since 24h: against the 24h before",
             )
         return window, self.against or window.until - window.since
 
@@ -170,7 +171,7 @@ def store_window(
     if typed and not connects:
         raise UsageError(
             f"--store reads no instance: leave out {spelled(min(typed))}",
-            fix="--instance chooses one of the instances in the store",
+            fix="choose one of the instances in the store with --instance",
         )
     end = int(time.time()) if until is None else until
     if since >= end:

@@ -63,16 +63,19 @@ def usage_error(error: Click, built: Click, arguments: Sequence[str]) -> UsageEr
         name = str(error.option_name)
         fix = _option_fix(name.lstrip("-"), command)
         if fix is None and hasattr(command, "commands"):
-            fix = "options follow the command: proxyctl COMMAND --help lists them"
+            fix = "write options after the command: proxyctl COMMAND --help lists them"
         return UsageError(f"no such option: {name}", fix=fix or see)
     if isinstance(error, _errors.MissingParameter):
         example = str(command.epilog or "").removeprefix("Example: ")
-        return UsageError(f"{_name(error.param)} is missing", fix=f"for example: {example}")
+        return UsageError(f"{_name(error.param)} is missing", fix=f"add it: {example}")
     if isinstance(error, _errors.BadParameter):
         source = error.ctx.get_parameter_source(error.param.name)
         is_environment = source is not None and source.name == "ENVIRONMENT"
         place = error.param.envvar if is_environment else _name(error.param)
-        return UsageError(f"{place}: {_lowered(error.message)}", fix=see)
+        value = os.environ[place] if is_environment else _typed(error.param, arguments_after)
+        reason = _lowered(error.message)
+        shown = place if not value or value in reason else f"{place} {value}"
+        return UsageError(f"{shown}: {reason}", fix=see)
     if hasattr(command, "commands"):
         typed = next((word for word in arguments_after if not word.startswith("-")), "")
         return _no_such_command(command, path, typed)
@@ -128,7 +131,7 @@ def _no_such_command(command: Click, path: str, word: str) -> UsageError:
     fix = f"did you mean {f'{group} {likely}'.lstrip()}?" if likely else None
     return UsageError(
         f"no such command: {f'{group} {word}'.strip() or repr(word)}",
-        fix=fix or f"commands: {', '.join(command.commands)}",
+        fix=fix or f"choose from {', '.join(command.commands)}",
     )
 
 
@@ -152,7 +155,7 @@ def _option_fix(name: str, command: Click, value: str = "") -> str | None:
     if ours.partition(" ")[0] in known:
         return f"did you mean {ours}?"
     if name in _TRIALS and f"--{name}" not in known:
-        return "plan shows what an apply would change"
+        return "run plan: it shows what an apply would change"
     near = _nearest(name, [option.removeprefix("--") for option in known])
     return f"did you mean --{near} {value}".rstrip() + "?" if near else None
 
@@ -173,6 +176,16 @@ def _name(parameter: Click) -> str:
     return value_name(parameter) if is_argument else str(max(parameter.opts, key=len))
 
 
+def _typed(parameter: Click, arguments: Sequence[str]) -> str:
+    """Return the last value that a command line gives an option; empty if it has none."""
+    value = ""
+    for word, following in pairwise([*arguments, ""]):
+        name, separator, joined = word.partition("=")
+        if name in parameter.opts:
+            value = joined if separator else following
+    return value if len(value) <= _LONGEST else ""
+
+
 def _lowered(message: str) -> str:
     """Return a message in our form, without pydantic's words before and after it.
 
@@ -180,5 +193,6 @@ def _lowered(message: str) -> str:
     """
     text = message.removeprefix("Value error, ").split(", unable to")[0].rstrip(".")
     text = text.replace("Input should be", "expected", 1)
+    text = text.replace("expected a valid integer", "expected an integer", 1)
     text = text[:1].lower() + text[1:]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -102,7 +102,7 @@ def _check_json(table: DesiredTable, context: Compilation) -> None:
                 else:
                     message = f"ProxySQL {context.version} ignores this key"
                     near = context.mistakes.did_you_mean(name, limits)
-                    fix = near or f"known are {', '.join(limits)}"
+                    fix = near or f"choose from {', '.join(limits)}"
                 context.mistakes.add(where, f"{label}.{name}" if name else label, message, fix)
 
 
@@ -292,7 +292,7 @@ def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:
         if hostgroup in taken - clashing_writers(layout, [row]):
             where, label = field_place(table, key, "writer_hostgroup")
             message = f"hostgroup {hostgroup} has another role in a row of this table"
-            mistakes.add(where, label, message, "ProxySQL ignores a row with such a writer")
+            mistakes.add(where, label, message, "choose another writer: ProxySQL ignores this row")
 
 
 # Constraints -------------------------------------------------------------------------------------

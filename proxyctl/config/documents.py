@@ -21,6 +21,8 @@ from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.errors import ProxyctlError, os_reason
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
+FROM_FOLDER = "check the path; a relative one starts in the folder of this file"
+"""The fix for a missing file that another file names."""
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
 
@@ -80,8 +82,9 @@ def read_source(
     try:
         source = read_text(path, fence=fence)
     except UnreadableError as error:
-        fix = near_file(path, "name the files with -f, or start with `proxyctl init`") or error.fix
-        mistakes.add(error.where(path), "", error.message, fix)
+        fix = near_file(path, "name the files with -f, or start with `proxyctl init`")
+        message = "no such configuration file" if fix else error.message
+        mistakes.add(error.where(path), "", message, fix or error.fix)
         return None
     if not path.endswith(".j2"):
         return source
@@ -174,7 +177,7 @@ def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
         kind, fix = _NOT_YAML.get(Path(path).suffix, ("", ""))
         if text is not None and text.startswith(SAVED_PLAN):
             kind = "a saved plan"
-            fix = "`proxyctl show {path}` shows it, `proxyctl apply {path}` applies it"
+            fix = "show it with `proxyctl show {path}`, apply it with `proxyctl apply {path}`"
         if path.endswith(".j2"):
             mistakes.mark_rendered(path)
         if text is not None and kind:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proxyctl.config.child import printed_by
+from proxyctl.config.documents import FROM_FOLDER, near_file
 from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.errors import ProxyctlError
 from proxyctl.rows.row import REFERENCES, Secret
@@ -79,8 +80,8 @@ def reference_fix(value: object, *, is_secret: bool) -> str:
     if is_secret:
         return COMMAND_FIX
     has_command = isinstance(value, Mapping) and "command" in value
-    only = "a command gives only a password or a variable with a secret; " if has_command else ""
-    return f"{only}{REFERENCE_FIX}"
+    only = "; a command gives only a password or a variable with a secret" if has_command else ""
+    return f"{REFERENCE_FIX}{only}"
 
 
 def resolve(
@@ -116,7 +117,8 @@ def resolve(
             path = fence.path(argument, folder)
             content = _without_line_break(read_bytes(path, limit=MAX_SECRET, fence=fence))
         except UnreadableError as error:
-            raise UnreadableError(f"{argument}: {error.message}", error.fix) from None
+            near = near_file(os.path.join(folder, argument), FROM_FOLDER)
+            raise UnreadableError(f"{argument}: {error.message}", error.fix or near) from None
     elif argument.startswith("PROXYCTL_"):
         # A pull request could name the admin password, and show it in a plan.
         message = f"{argument} is for proxyctl itself, not for files"

@@ -146,7 +146,7 @@ def compiled(
     except (SyntaxError, RecursionError, MemoryError):
         raise ValueProblem("the expression nests too deep") from None
     for name in sorted(find_undeclared_variables(tree) - {*names}):
-        fix = did_you_mean(name, names) or f"known: {', '.join(names)}"
+        fix = did_you_mean(name, names) or f"choose from {', '.join(names)}"
         raise ValueProblem(f"{name} is not defined in this policy", fix)
     named = [node.attr for node in tree.find_all(nodes.Getattr) if _is_row(node.node)]
     for column in named:

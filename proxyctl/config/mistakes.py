@@ -8,7 +8,7 @@ from proxyctl.errors import ConfigError, Mistake
 from proxyctl.rows.row import Where
 from proxyctl.text import Nearest, nearest, shown
 
-_RENDERED = "the line number counts in the text that the template renders to"
+_RENDERED = "count lines in the text that the template renders to"
 
 _NEAR = 0.65
 """High enough that the shared prefix of two variables alone makes no suggestion."""

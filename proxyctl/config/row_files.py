@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.catalog import Column, ColumnKind
 from proxyctl.config.context import Compilation, FileSection, Lines
+from proxyctl.config.documents import FROM_FOLDER, near_file
 from proxyctl.config.mistakes import described
 from proxyctl.config.rows import ItemPlaces, SourceRows, checked_rows, default_row
 from proxyctl.config.sources import UnreadableError, read_text
@@ -47,7 +48,7 @@ def compile_row_file(part: FileSection, context: Compilation) -> SourceRows | No
         fix = "write a list of rows, {csv: FILE} or {jsonl: FILE}"
         context.note(part, (), "expected a list of rows", fix)
         return None
-    path = name
+    path = os.path.join(os.path.dirname(part.path), name)
     try:
         path = context.fence.path(name, os.path.dirname(part.path))
         text = read_text(path, limit=MAX_TABLE, fence=context.fence)
@@ -55,7 +56,8 @@ def compile_row_file(part: FileSection, context: Compilation) -> SourceRows | No
         if error.line:
             context.mistakes.add(error.where(path), "", error.message, error.fix)
         else:
-            context.note(part, (kind,), f"{name}: {error.message}", error.fix)
+            near = near_file(path, FROM_FOLDER)
+            context.note(part, (kind,), f"{name}: {error.message}", error.fix or near)
         return None
     empty = Lines(Document(path, None), part.name, [], [])
     if kind == "jsonl":

@@ -128,6 +128,8 @@ def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     try:
         with open(path, "rb") as file:
             content = file.read(limit + 1)
+    except PermissionError as error:
+        raise UnreadableError(os_reason(error), "let the account of proxyctl read it") from error
     except OSError as error:
         raise UnreadableError(os_reason(error)) from error
     except ValueError as error:

@@ -226,7 +226,7 @@ def _keys(error: ErrorDetails, value: Any) -> SectionPath:  # noqa: ANN401 - any
 
 def _listed(known: Iterable[str]) -> str | None:
     names = sorted(known)
-    return f"known: {', '.join(names)}" if 0 < len(names) <= 12 else None
+    return f"choose from {', '.join(names)}" if 0 < len(names) <= 12 else None
 
 
 def _expected_words(errors: list[ErrorDetails]) -> str:

@@ -21,7 +21,13 @@ from proxyctl.catalog.variable_rules import (
     complaint,
     number_complaint,
 )
-from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
+from proxyctl.catalog.variables import (
+    ALWAYS_OFF,
+    MISNAMED,
+    READ_ONLY,
+    VARIABLES,
+    is_secret_variable,
+)
 from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.env_references import is_reference, reference_fix
 from proxyctl.config.mistakes import ValueProblem, described
@@ -115,7 +121,8 @@ def _known(name: str, where: Where, context: Compilation) -> Variable | None:
     if (tier := tier_text(name)) and version <= NEWEST_KNOWN:
         raise ValueProblem(f"{tier}; other versions drop it without an error")
     prefixes = [str(table.prefix) for table in VARIABLE_TABLES]
-    fix = context.mistakes.did_you_mean(name, VARIABLES)
+    meant = MISNAMED.get(name)
+    fix = f"did you mean {meant!r}?" if meant else context.mistakes.did_you_mean(name, VARIABLES)
     if not name.startswith(tuple(prefixes)):
         like = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
         fix = f"did you mean {like[0]!r}?" if like else fix

@@ -24,7 +24,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from proxyctl.config.mistakes import Mistakes, ValueProblem
+from proxyctl.config.mistakes import Mistakes, ValueProblem, key_text
 from proxyctl.errors import ConfigError
 from proxyctl.rows.row import Where
 
@@ -189,7 +189,8 @@ class _Composer:
         self._mistakes = mistakes
         self._plain: dict[str, Node] = {}
         self._anchors: dict[str, tuple[Node, int]] = {}
-        self._depth = 0
+        self._keys: list[str | int] = []
+        """The keys of the open collections; that of the outermost is empty."""
         self._nodes = 0
         self._aliased = 0
 
@@ -213,16 +214,27 @@ class _Composer:
             yield self._node(self._next())
             self._next()
 
-    def _add(self, event: Any, message: str, fix: str | None = None, key: str = "") -> None:  # noqa: ANN401
-        self._mistakes.add(_place(self._path, event.start_mark), key, message, fix)
+    def _add(
+        self,
+        event: Any,  # noqa: ANN401 - an event of a node
+        message: str,
+        fix: str | None = None,
+        key: str | int = "",
+    ) -> None:
+        """Note a mistake in the value of `key`, or in the open collection."""
+        self._add_at(event.start_mark, message, fix, key)
 
-    def _node(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
+    def _add_at(self, mark: Mark, message: str, fix: str | None, key: str | int) -> None:
+        label = key_text([*self._keys[1:], *([] if key == "" else [key])])
+        self._mistakes.add(_place(self._path, mark), label, message, fix)
+
+    def _node(self, event: Any, key: str | int = "") -> Node:  # noqa: ANN401 - an event of a node
         """Return the value that begins with this event, and remember it if it has an anchor.
 
-        `key`: the key of the value.
+        `key`: the key of the value, or its position in a list.
         """
         if event.__class__ is AliasEvent:
-            return self._alias(event)
+            return self._alias(event, key)
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
             self._anchors.pop(anchor, None)  # a node cannot refer to its own anchor
@@ -231,20 +243,21 @@ class _Composer:
             value = self._scalar(event, key)
         else:
             is_mapping = event.__class__ is MappingStartEvent
+            self._keys.append(key)
             value = self._mapping(event) if is_mapping else self._sequence(event)
+            self._keys.pop()
             if event.tag is not None:
-                value = self._tagged(event)
+                value = self._tagged(event, key)
         if anchor is not None:
             self._anchors[anchor] = (value, self._nodes - before)
         return value
 
-    def _alias(self, event: Any) -> Node:  # noqa: ANN401 - an AliasEvent
+    def _alias(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - an AliasEvent
         # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
-            self._add(
-                event, "an alias without an anchor", "quote text that begins with an asterisk"
-            )
+            fix = "quote text that begins with an asterisk"
+            self._add(event, "an alias without an anchor", fix, key)
             return UNUSABLE
         value, nodes = anchored
         self._nodes += nodes
@@ -254,12 +267,12 @@ class _Composer:
             raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
         return value
 
-    def _tagged(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
+    def _tagged(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - an event of a node
         # The tag is not repeated: it may be a password that begins with !.
         self._add(event, "YAML tags are not read", "remove the tag, and quote what is text", key)
         return UNUSABLE
 
-    def _scalar(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - a ScalarEvent
+    def _scalar(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - a ScalarEvent
         self._nodes += 1
         text: str = event.value
         if event.tag is not None:
@@ -269,7 +282,7 @@ class _Composer:
             return text
         if text in self._plain:
             return self._plain[text]
-        if _OFF.get(key) == text:
+        if _OFF.get(str(key)) == text:
             return text
         try:
             value = plain_value(text)
@@ -281,8 +294,7 @@ class _Composer:
 
     def _enter(self, event: Any) -> None:  # noqa: ANN401 - a CollectionStartEvent
         self._nodes += 1
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
+        if len(self._keys) > MAX_DEPTH:
             message = f"nested more than {MAX_DEPTH} levels deep"
             raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
 
@@ -290,10 +302,9 @@ class _Composer:
         self._enter(start)
         result, marks = YamlList(), []
         while (event := self._next()).__class__ is not SequenceEndEvent:
-            result.append(self._node(event))
+            result.append(self._node(event, len(result)))
             marks.append(event.start_mark)
         result.mark, result.marks = start.start_mark, marks
-        self._depth -= 1
         return result
 
     def _mapping(self, start: Any) -> YamlMap:  # noqa: ANN401 - a MappingStartEvent
@@ -326,8 +337,7 @@ class _Composer:
             first, _ = marks[key]
             place = f"line {first.line + 1}, column {first.column + 1}"
             message = f"duplicate key in one mapping (first defined at {place})"
-            self._mistakes.add(_place(self._path, again), key, message)
-        self._depth -= 1
+            self._add_at(again, message, None, key)
         return result
 
     def _merge(self, into: YamlMap, value: Node, event: Any) -> None:  # noqa: ANN401 - of the value

@@ -28,7 +28,9 @@ def layers(facts: Facts) -> Iterator[Diagnosis]:
                 module.name,
                 f"edited in MEMORY, not loaded to RUNTIME: {_rows_text(diffs, unloaded)}; the next"
                 " LOAD publishes this",
-                f"{_publish(facts, module.name)}; `proxyctl plan` says how to take it back",
+                f"{_publish(facts, module.name)}; to take it back, send the statements that"
+                " `proxyctl plan` prints, or `proxyctl apply --discard-pending` for rows of the"
+                " files",
             )
         if any(unsaved.values()):
             yield Diagnosis(
@@ -140,7 +142,7 @@ def _differing(
             "peer-not-synchronised",
             where,
             f"its rows differ, and {switch_variable} is 0: this instance never takes them over",
-            f"variables: {{{switch_variable}: 3}}, or apply the same files to both",
+            f"set variables: {{{switch_variable}: 3}}, or apply the same files to both",
         )
     elif age_s >= _SETTLES_S:
         reason, fix = explanation

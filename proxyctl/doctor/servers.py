@@ -27,7 +27,7 @@ def monitor(facts: Facts) -> Iterator[Diagnosis]:
                 "mysql-monitor_enabled",
                 "the monitor is off: ProxySQL notices a failed server only when queries fail, and"
                 " moves no node of a cluster",
-                "variables: {mysql-monitor_enabled: true}",
+                "set variables: {mysql-monitor_enabled: true}",
             )
         yield from _out_of_service(facts, set())
         return
@@ -297,7 +297,9 @@ def _unplaced(facts: Facts, hostgroups: list[int]) -> Diagnosis:
     where = listed(_hostgroup_text(facts, facts.mysql, hostgroup) for hostgroup in hostgroups)
     if facts.is_sandbox:
         message = "no server: a sandbox has no monitor to place servers here"
-        return Diagnosis("family-not-checked", where, message, "nothing to do on a sandbox")
+        return Diagnosis(
+            "family-not-checked", where, message, "ignore it: a sandbox has no monitor"
+        )
     return Diagnosis(
         "family-not-checked",
         where,

@@ -39,7 +39,7 @@ def encryption(facts: Facts) -> Iterator[Diagnosis]:
             "mysql-have_ssl",
             f"{counted(len(facts.users_with_tls), 'user')} must use TLS (use_ssl 1), but ProxySQL"
             f" offers none: {listed(facts.users_with_tls)} cannot log in",
-            "variables: {mysql-have_ssl: true}",
+            "set variables: {mysql-have_ssl: true}",
         )
 
 
@@ -157,7 +157,7 @@ def _fix(facts: Facts) -> str:
     ]
     numbers, text = min(versions, default=((8, 0, 36), ""))
     suffix = "-MariaDB" if is_mariadb(text) else ""
-    return f'variables: {{{_SERVER_VERSION}: "{".".join(map(str, numbers))}{suffix}"}}'
+    return f'set variables: {{{_SERVER_VERSION}: "{".".join(map(str, numbers))}{suffix}"}}'
 
 
 def _unknown(facts: Facts) -> Iterator[Diagnosis]:
@@ -192,21 +192,21 @@ def memory(facts: Facts) -> Iterator[Diagnosis]:
             "stats_mysql_query_digest",
             f"the digests take {size_text(facts.digest_bytes)}: reading them blocks the admin"
             " interface for seconds",
-            "`proxyctl digest reset` empties the table",
+            "empty the table with `proxyctl digest reset`",
         )
     if facts.resident_bytes is not None and facts.resident_bytes >= _RESIDENT:
         yield Diagnosis(
             "memory-large",
             "memory",
             f"ProxySQL holds {size_text(facts.resident_bytes)}",
-            "`proxyctl doctor --memory` measures the digests, stats_memory_metrics lists all parts."
-            " Queries wait while either is read",
+            "see what holds it: `proxyctl doctor --memory` measures the digests,"
+            " stats_memory_metrics lists all parts. Queries wait while either is read",
         )
 
 
 def _digests_off(facts: Facts) -> Diagnosis:
     """Return the finding for digests that are off. Source: ProxySQL 2.7.1, run."""
-    fix = f"variables: {{{_DIGESTS_ON}: true}}"
+    fix = f"set variables: {{{_DIGESTS_ON}: true}}"
     ids = [rule.rule_id for rule in facts.rules if rule.matches_digest]
     if not ids:
         message = "digests are off: `proxyctl digest` has nothing to show"

@@ -67,14 +67,14 @@ def find_rollout(targets: Sequence[Target], which: str | None) -> RolloutSnapsho
     if not rollouts:
         raise ProxyctlError(
             f"there is no snapshot of a rollout of these instances in {state_folder()}",
-            fix="apply --all takes them: run this where it ran, or choose another folder with"
+            fix="run this where apply --all ran, or choose the folder of its snapshots with"
             " PROXYCTL_STATE_DIR",
         )
     rollout = rollouts[-1][1] if which is None else which
     if rollout not in {rollout for _, rollout in rollouts}:
         raise ProxyctlError(
             f"there is no rollout {rollout} among the snapshots of these instances",
-            fix="proxyctl history --all lists them",
+            fix="list them with proxyctl history --all",
         )
     kept: dict[Target, Kept] = {}
     since: dict[Target, list[Header]] = {}

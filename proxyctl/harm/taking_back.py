@@ -80,7 +80,7 @@ def not_judged(apply: WatchedApply, error: BaseException) -> ApplyError:
         kind(
             f"{apply.target.name}: applied, but {reason}: nothing is decided, and the change stays",
             then=then,
-            fix=f"to take it back: {apply.rollback_command}",
+            fix=f"take it back: {apply.rollback_command}",
             layers=apply.layers,
         ),
         apply,
@@ -125,7 +125,7 @@ def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyRes
     if newest is not None and newest.path.name != apply.snapshot.name:
         raise RefusedError(
             "somebody has applied another change since, which may be what does harm",
-            fix="proxyctl history lists them; to take this change back all the same",
+            fix="look at it with proxyctl history; to take this change back all the same",
         )
     snapshot = read(apply.snapshot)
     check_fit(client, snapshot)
@@ -145,8 +145,7 @@ def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyRes
         if not plan.is_in_sync and not _is_as_applied(client, apply):
             raise RefusedError(
                 "somebody has changed the configuration since, which may be what does harm",
-                fix="proxyctl plan shows what differs from the files; to take this change back all"
-                " the same",
+                fix="look at it with proxyctl plan; to take this change back all the same",
             )
         return plan, current
 
@@ -184,7 +183,7 @@ def not_taken_back(
     kind = InterruptedApplyError if _is_interrupt(error) else ApplyError
     layers = apply.layers
     first, *then = error_texts(error)
-    outcome, fix = f"failed: {first}", "to take it back"
+    outcome, fix = f"failed: {first}", "take it back"
     if isinstance(error, ApplyError):
         # Restored means here: with the change that does harm.
         then = [f"the rollback: {line}" for line in then]

@@ -66,8 +66,8 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
             return _accounts(connection)
     except BackendError as error:
         fix = (
-            f"{account.user!r} must be allowed to read the schema mysql; or choose another"
-            " account with --backend-user"
+            f"let {account.user!r} read the schema mysql (GRANT SELECT ON mysql.*), or choose"
+            " another account with --backend-user"
         )
         if isinstance(error.__cause__, Exception) and unreachable_reason(error.__cause__, 0):
             fix = "check the host and its port, and that this machine reaches it"

@@ -23,7 +23,7 @@ CONNECT_TIMEOUT_S = 10
 READ_TIMEOUT_S = 60.0
 """Another client that reads a large digest table blocks the admin interface for seconds."""
 
-PORTS = "the admin port is 6032 by default; 6033 is for applications"
+PORTS = "use the admin port: 6032 by default; 6033 is for applications"
 """The fix where no admin interface answers."""
 
 LOST = (2006, 2013, 2014, 2055)
@@ -94,9 +94,9 @@ def open_connection(login: Login) -> Connection[Any]:
     except PasswordAskedError as error:
         raise InstanceError(
             f"{login.address}: {error}",
-            fix="a ProxySQL asks only for an account whose password is a hash in"
-            " admin-admin_credentials: log in once with --tls-ca; of any other account, see who"
-            f" listens there; {PORTS}",
+            fix="log in once with --tls-ca if the password is a hash in admin-admin_credentials;"
+            " else see who listens there: a ProxySQL asks for the password of no other account;"
+            f" {PORTS}",
         ) from error
     except UnicodeDecodeError as error:
         raise _no_server(login) from error
@@ -126,16 +126,21 @@ def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
     return connection
 
 
-def _denied_fix(login: Login, answer: str) -> str:
-    """Return the fix. Both ports of ProxySQL refuse an account in the same words."""
+def _denied(login: Login, answer: str) -> InstanceError:
+    """Return the error. Both ports of ProxySQL refuse an account in the same words."""
+    message = f"{login.user}@{login.address}: access denied: wrong user or password"
     if not answer.startswith("ProxySQL"):
-        return f"no ProxySQL answered, but a MySQL server; {PORTS}"
+        return InstanceError(message, then=["a MySQL server answered, not ProxySQL"], fix=PORTS)
     if login.socket is None and login.port == 6033:
-        return PORTS
-    return (
-        "check the user and the password: accounts are in admin-admin_credentials of the instance;"
-        " a mysql_users row with the same name replaces such an account; the port for applications"
-        " refuses all of them"
+        return InstanceError(message, fix=PORTS)
+    return InstanceError(
+        message,
+        then=[
+            "  password: admin-admin_credentials of the instance has the accounts",
+            "  port: the one for applications (6033 by default) refuses all of these accounts",
+            "  mysql_users: a row with the same name replaces such an account",
+        ],
+        fix="check the password, the port and mysql_users, in this order",
     )
 
 
@@ -158,13 +163,11 @@ def _refused(login: Login, error: Exception) -> InstanceError:
             f"{where}: no password given", fix="set PROXYCTL_PASSWORD or --password-file"
         )
     if code == 1045:
-        return InstanceError(
-            f"{where}: access denied: wrong user or password", fix=_denied_fix(login, text)
-        )
+        return _denied(login, text)
     if "SSL" in text or "TLS" in text or isinstance(error, ssl.SSLError):
         return InstanceError(
             f"{where}: TLS failed: {text}",
-            fix="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
+            fix="set mysql-have_ssl to true, and name the CA of its certificate with --tls-ca",
         )
     reason, fix = _why_not_reached(login, error)
     return InstanceError(f"cannot connect to {login.address}: {reason}", fix=fix)
@@ -174,7 +177,7 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
     """Return why there is no connection, and the fix."""
     cause = _cause(error)
     reason = unreachable_reason(error, login.connect_timeout_s)
-    listens = "is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?"
+    listens = "check that ProxySQL runs, and its admin port (admin-mysql_ifaces, default 6032)"
     if isinstance(cause, socket.gaierror):
         return str(reason), "check the spelling of the host, and the DNS server"
     if isinstance(cause, FileNotFoundError):
@@ -182,7 +185,7 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
     if _is_timeout(cause) and code_and_text(error)[0] == _NO_GREETING:
         return str(reason), _MUTE
     if _is_timeout(cause):
-        return str(reason), f"does a firewall drop the packets? {listens}"
+        return str(reason), f"check the firewalls in between; {listens}"
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
         return str(reason), "check the address and the routes of this machine"
     if isinstance(error.__context__, AnswerTooLargeError):
@@ -197,8 +200,8 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
 _NO_GREETING = 2013
 """PyMySQL's code for a connection without a greeting."""
 _MUTE = (
-    "ProxySQL answers nobody while another program (a backup, sqlite3) has its proxysql.db locked:"
-    f" `fuser -v proxysql.db` in the datadir lists who has it open; else {PORTS}"
+    f"{PORTS}; if it is the admin port, see with `fuser -v proxysql.db` in the datadir which other"
+    " program (a backup, sqlite3) has the file locked: ProxySQL answers nobody until it is free"
 )
 _NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 

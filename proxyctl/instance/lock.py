@@ -155,7 +155,7 @@ class Lock:
             if time.monotonic() >= end:
                 raise RefusedError(
                     f"{self.client.address} is locked: {holder.text()}",
-                    fix=f"it expires in {max(holder.left_s, 0)} s unless renewed;"
+                    fix=f"wait: it expires in {max(holder.left_s, 0)} s unless renewed;"
                     " --lock-timeout waits longer",
                 )
             if waiting and not announced:

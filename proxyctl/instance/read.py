@@ -81,7 +81,7 @@ def _refuse_unknown_schema(client: AdminClient, layouts: Mapping[str, Layout]) -
         raise InstanceError(
             f"{client.address}: there is no {missing[0]}: the tables are not those of a ProxySQL"
             f" {client.version} that proxyctl knows",
-            fix="nothing was read or changed; if this is a build of your own, report it",
+            fix="report it if this is no build of your own: nothing was read or changed",
         )
 
 
@@ -377,8 +377,8 @@ def _by_table(
 
 
 _LOCKED_FIX = (
-    "another program (a backup, sqlite3) has ProxySQL's files locked, or its database is damaged:"
-    " PRAGMA integrity_check on the admin interface"
+    "see which other program (a backup, sqlite3) has ProxySQL's files locked; if none has, check"
+    " its database: PRAGMA integrity_check on the admin interface"
 )
 
 _DISK_LOCKED = "another program (a backup, sqlite3) has proxysql.db, its DISK, locked"

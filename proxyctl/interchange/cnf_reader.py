@@ -23,7 +23,7 @@ from proxyctl.catalog import (
 )
 from proxyctl.catalog.releases import CNF_BINDS_VALUES
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, runtime_text
-from proxyctl.catalog.variables import READ_ONLY, VARIABLES, is_secret_variable
+from proxyctl.catalog.variables import MISNAMED, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.interchange.cnf_sections import (
     SECTIONS,
@@ -125,7 +125,7 @@ class _CnfReader:
         if name in STARTUP_KEYS:
             self.stays.append(name)
         elif is_read and table is not None and not table.exists_in(self._version):
-            fix = f"`--proxysql-version {table.since}` or a newer one imports it"
+            fix = f"import it with `--proxysql-version {table.since}` or a newer one"
             text = f"ProxySQL {self._version} has no such section; {fix}"
             self._note(setting.place, name, text)
         elif name in VARIABLE_SECTIONS:
@@ -191,8 +191,9 @@ class _CnfReader:
         if bare.startswith(tuple(VARIABLE_SECTIONS.values())):
             return bare, "the group adds the prefix again, so ProxySQL ignores the line"
         names = {known.partition("-")[2]: known for known in VARIABLES}
-        fix = f"; did you mean {names[bare]}?" if bare in names else self._like(bare, names)
-        return name, f"ProxySQL has no such variable{fix}"
+        meant = MISNAMED.get(name) or names.get(bare)
+        near = f"; did you mean {meant}?" if meant else self._like(bare, names)
+        return name, f"ProxySQL has no such variable{near}"
 
     # Tables -------------------------------------------------------------------------------------
 

@@ -193,7 +193,9 @@ class _Parser:
         if self.kind not in kinds:
             kind = self.kind if len(self.kind) == 1 else "value"
             token = {"name": "word", "end": "end of the file"}.get(self.kind, kind)
-            fix = "a comma, an equals sign, a bracket or a double quote is missing in front of it"
+            fix = (
+                "add the comma, equals sign, bracket or double quote that is missing in front of it"
+            )
             self._fail(f"unexpected {token}", fix)
         value = self.value
         self._advance()

@@ -51,7 +51,7 @@ def sections_as_yaml(root: object, path: str) -> Mistake | None:
     if section is None:
         return None
     if "version" in keys:
-        fix = f"`proxyctl validate -f {shlex.quote(path)}` checks it"
+        fix = f"check it with `proxyctl validate -f {shlex.quote(path)}`"
         return Mistake(path, 1, 1, "", "this is a file of proxyctl already", fix)
     message = f"{section} as YAML: another program makes a {CNF} of it"
     return Mistake(path, 1, 1, "", message, f"import the /etc/{CNF} that it wrote")
@@ -260,5 +260,5 @@ def _of_heredoc(path: str, offset: Offset, body: _Heredoc, *, is_exact: bool) ->
     first, last = offset.lines + body.first + 1, offset.lines + body.last
     fix = "import the file that the script writes: it may replace `$` and backslashes in this text"
     if is_exact:
-        fix = f"`sed -n '{first},{last}p' {shlex.quote(path)} > {CNF}`, and import that file"
+        fix = f"run `sed -n '{first},{last}p' {shlex.quote(path)} > {CNF}`, and import that file"
     return Mistake(path, first, 1, "", f"a {CNF} that begins here is a part of a script", fix)

@@ -165,7 +165,7 @@ def _term(column: str, term: Term) -> str:
         case Glob(pattern) if "[" in pattern:
             # SQLite reads some classes of characters differently.
             message = f"manage: {pattern!r} cannot be written in SQL"
-            raise ProxyctlError(message, fix="a pattern of a script may have * and ?, no class [ ]")
+            raise ProxyctlError(message, fix="use * and ? in the pattern, no class [ ]")
         case Glob(pattern):
             return f"{column} GLOB {literal(pattern)}"
         case _:

@@ -87,7 +87,7 @@ def all_checks() -> Mapping[str, Check]:
         # pkgutil takes a folder that cannot be opened for an empty one.
         raise ProxyctlError(
             "the checks of lint cannot be read",
-            fix="install proxyctl again; too many open files (ulimit -n) have the same effect",
+            fix="install proxyctl again, or raise the limit of open files (ulimit -n)",
         )
     return MappingProxyType(dict(sorted(_CHECKS.items())))
 
@@ -110,7 +110,7 @@ class UnknownCode(Exception):  # noqa: N818 - callers turn it into an error with
             codes = [code for code in codes if sum(map(str.__ne__, code, unknown)) == 1]
             codes = sorted(codes, key=lambda code: abs(int(code[2:]) - int(unknown[2:])))[:1]
         suggestion = near(self.word, [*codes, *(check.name for check in all_checks().values())])
-        return suggestion or "`proxyctl lint --list` shows all checks"
+        return suggestion or "choose from the checks that `proxyctl lint --list` shows"
 
 
 def codes_of(text: str) -> frozenset[str]:

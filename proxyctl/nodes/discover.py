@@ -142,7 +142,9 @@ def read_members(
     if answer.unreachable is not None:
         raise InstanceError(
             f"{seed}: {answer.unreachable}",
-            fix=answer.fix or "this machine asks it with the account of ProxySQL's monitor",
+            fix=answer.fix
+            or "check the host and the port: proxyctl connects from this machine as"
+            " mysql-monitor_username",
         )
     component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:

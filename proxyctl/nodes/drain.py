@@ -366,7 +366,10 @@ def wait_until_unused(
     Raises: ApplyError if connections are still in use after `timeout_s`, or cannot be read;
     InterruptedApplyError.
     """
-    name, fix = node_text(node), f"proxyctl nodes restore {node_text(node)} returns it to service"
+    name, fix = (
+        node_text(node),
+        f"return it to service with proxyctl nodes restore {node_text(node)}",
+    )
     deadline, last_count = time.monotonic() + timeout_s, 0
     try:
         with interruptible():

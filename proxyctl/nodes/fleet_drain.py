@@ -233,7 +233,7 @@ class NodeOperation:
                 failure = ApplyError(
                     f"{self._name} could not be restored: {cause.message}",
                     then=[*cause.lines()[1:], *first],
-                    fix=f"proxyctl nodes restore {self._name} --instance {target.name}",
+                    fix=f"run proxyctl nodes restore {self._name} --instance {target.name}",
                 )
                 self._set(target, outcome.state, failure)
             else:

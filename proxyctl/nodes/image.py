@@ -97,7 +97,7 @@ def _fix(text: str, names: list[str]) -> str | None:
     if nearest_name is not None:
         return f"did you mean {nearest_name}?"
     remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"nodes: {', '.join(names[:_LISTED])}{remainder}" if names else None
+    return f"choose from {', '.join(names[:_LISTED])}{remainder}" if names else None
 
 
 def drained_image(state: ServerState, node: Node) -> Rows:

@@ -193,7 +193,7 @@ def valid_client_addr(value: object) -> bool:
     return client_addr_problem(value) is None
 
 
-CLIENT_ADDR_FIX = "only % at the end is a wildcard, as in 10.0.0.%"
+CLIENT_ADDR_FIX = "use % only at the end, as in 10.0.0.%"
 
 
 def client_addr_problem(value: object) -> str | None:

@@ -310,7 +310,7 @@ def _reason_text(answer: ExplainedQuery) -> str:
         return ""
     if answer.request.username is None:
         return ": no user was given (--username)"
-    return f": {printable(answer.request.username)} is not among the users"
+    return f": {printable(answer.request.username)!r} is not among the users"
 
 
 def _copy_text(copy: Route, explainer: Explainer) -> str:

@@ -67,9 +67,7 @@ def plans_text(
         heading = alike_text(names, group[0].plan.version) if len(group) > 1 else None
         plans.append(plan_text(group[0], style, heading=heading, with_refusals=with_refusals))
     last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
-    return "\n".join(
-        [*plans, *failures(fleet.failed, style), "".join(f"{line}\n" for line in last)]
-    )
+    return "\n".join([*plans, *failures(fleet.failed, style), style.text("\n".join(last))])
 
 
 def plan_text(

@@ -66,8 +66,8 @@ def mistakes_sarif(mistakes: Sequence[Mistake], folder: PurePath) -> str:
     notes: list[dict[str, object]] = []
     for mistake in mistakes:
         key = f"{mistake.key}: " if mistake.key else ""
-        fix = f" ({mistake.fix})" if mistake.fix else ""
-        text = f"{key}{mistake.message}{fix}".encode("utf-8", "backslashreplace").decode()
+        advice = f" ({mistake.fix})" if mistake.fix else ""
+        text = f"{key}{mistake.message}{advice}".encode("utf-8", "backslashreplace").decode()
         place = _place(mistake.path, mistake.line, mistake.column, folder)
         location = {"physicalLocation": place}
         notes.append({"level": "error", "message": {"text": text}, "locations": [location]})
@@ -96,8 +96,8 @@ def _rule(check: Check) -> dict[str, object]:
 
 def _message(located: LocatedFinding) -> str:
     finding = located.finding
-    fix = f" ({finding.fix})" if finding.fix else ""
-    text = f"{row_text(finding)}: {finding.text}{fix}"
+    advice = f" ({finding.fix})" if finding.fix else ""
+    text = f"{row_text(finding)}: {finding.text}{advice}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -116,7 +116,7 @@ class Criteria:
         if user is None:
             problem = f"no active row of {self._dialect.users} has this frontend user"
             alike = [known for known in self._users if _is_alike(known, name)]
-            fix = "names are compared exactly: no wildcard, no other case" if alike else None
+            fix = "write the exact name: no wildcard, no other case" if alike else None
             flaw = self.name(name, "a username")
             return CriterionFlaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
         if user.fast_forward:
@@ -185,7 +185,7 @@ class Criteria:
             name = self._dialect.variable("interfaces")
             problem = f"no entry of {name} has it, and the text of the entry counts"
             is_secret = isinstance(self._interfaces, Secret)
-            fix = f"the entries have {SENSITIVE if is_secret else listed}"
+            fix = f"choose from the entries: {SENSITIVE if is_secret else listed}"
             return CriterionFlaw(Effect.NEVER, problem, fix)
         address, port = cells.get("proxy_addr"), cells.get("proxy_port")
         if column == "proxy_port" and address and (address, port) not in known:

@@ -182,7 +182,7 @@ class AdminServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    fix = "--host takes an address of this machine, such as 127.0.0.1; --port one that is free"
+    fix = "choose an address of this machine with --host, a free port with --port"
     try:
         if not host.strip():
             # An empty host would mean every address of this machine.

@@ -204,12 +204,12 @@ def find(address: str, which: str | None) -> Path:
     `which` None: the newest snapshot. Raises: ProxyctlError.
     """
     paths = _paths(folder_of(address))
-    fix = f"proxyctl history lists the snapshots of {address}"
+    fix = f"list the snapshots of {address} with proxyctl history"
     if which is None:
         if not paths:
             raise ProxyctlError(
                 f"there is no snapshot of {address} in {folder_of(address)}",
-                fix="every apply takes one; choose another folder with PROXYCTL_STATE_DIR",
+                fix="take one with proxyctl snapshot, or choose another folder: PROXYCTL_STATE_DIR",
             )
         return paths[0]
     if re.fullmatch("[0-9]{1,4}", which):
@@ -228,5 +228,6 @@ def read(path: Path) -> Snapshot:
         return read_snapshot(path, _name(path))
     except SnapshotFileError as error:
         raise SnapshotFileError(
-            f"{path}: {error.message}", fix="proxyctl history lists the other snapshots"
+            f"{path}: {error.message}",
+            fix="choose another snapshot: list them with proxyctl history",
         ) from error

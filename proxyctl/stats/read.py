@@ -195,7 +195,7 @@ def incomplete(client: AdminClient) -> InstanceError:
     """Return the error for an answer that ended early, which ProxySQL still reports as OK."""
     return InstanceError(
         f"{client.address}: {DIGESTS}: ProxySQL answered with only a part of the rows",
-        fix="its memory may be short; try again",
+        fix="try again; its memory may be short",
     )
 
 

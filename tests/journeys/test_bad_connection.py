@@ -133,7 +133,7 @@ def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
     with AnsweringServer(answer, checks_logins=True) as server:
         found, refused = (plan("--port", str(server.port), "-u", name) for name in ("app", "admin"))
     ended(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
-    ended(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")
+    ended(refused, 1, "access denied", "a MySQL server answered, not ProxySQL")
 
 
 def test_the_port_of_an_option_beats_the_socket_of_a_file(

@@ -91,7 +91,7 @@ def test_a_cluster_is_discovered_from_one_node(cluster: GaleraCluster, offline: 
     missing = f"{HOSTS[2]}:{cluster.port} is a member, but not in the files\n"
     assert missing in discover(seed).out
     nobody = discover(f"127.0.1.9:{cluster.port}")
-    ended(nobody, 1, "asks it with the account of ProxySQL's monitor")
+    ended(nobody, 1, "proxyctl connects from this machine as mysql-monitor_username")
 
 
 def test_a_node_outside_of_the_primary_component_is_not_believed(

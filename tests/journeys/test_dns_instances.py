@@ -60,7 +60,7 @@ def test_each_address_is_an_instance(files: Project, answers: Answers) -> None:
     found = proxyctl("plan")
     assert (found.code, found.out.startswith("127.0.0.1 ")) == (0, True)
     assert proxyctl("plan", "--instance", "127.0.0.1").out == found.out
-    ended(proxyctl("plan", "--instance", "10.9.9.9"), 64, "instances: 127.0.0.1")
+    ended(proxyctl("plan", "--instance", "10.9.9.9"), 64, "choose from 127.0.0.1")
     answers("127.0.0.1", "127.0.0.9")
     ended(proxyctl("plan"), 64, "choose one with --instance: 127.0.0.1, 127.0.0.9")
     found = proxyctl("plan", "--all")

@@ -213,6 +213,11 @@ def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -
     port = f"--port={fresh_proxysql.traffic_port}"
     offline.write(FILES)
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    ended(plan(port), 1, "access denied", "the port for applications refuses all of them")
+    ended(
+        plan(port),
+        1,
+        "access denied",
+        "the one for applications (6033 by default) refuses all of these accounts",
+    )
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
     ended(plan(port, "-u", "app"), 1, "not an admin interface", "6033 is for applications")

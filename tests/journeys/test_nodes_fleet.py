@@ -255,7 +255,7 @@ def test_those_that_still_use_it_are_named(fleet: list[Sandbox]) -> None:
     assert found.out == (
         f"px2  127.0.0.1:{fleet[1].port}: drained\n"
         "  db2:3306 is drained, but 3 connections to it are still in use after 0 s\n"
-        "  fix: proxyctl nodes restore db2:3306 returns it to service\n"
+        "  fix: return it to service with proxyctl nodes restore db2:3306\n"
         "Fleet of 3 instances: 3 drained: px1, px2, px3.\n"
     )
     assert statuses(fleet) == [OUT] * 3

@@ -113,7 +113,7 @@ def test_no_instance_is_no_empty_list(files: Project) -> None:
 def test_mistakes_in_files(files: Project) -> None:
     with pytest.raises(UsageError, match="no such instance in the files") as unknown:
         api.Selection.of("proxyctl.yaml", instance="prdo")
-    assert unknown.value.fix == "instances: prod"
+    assert unknown.value.fix == "choose from prod"
     files.write("mysql_serverz: []\n")
     with pytest.raises(ConfigError) as error:
         api.validate(api.Selection.of("proxyctl.yaml"))

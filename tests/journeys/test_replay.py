@@ -71,7 +71,7 @@ def test_shards_move_only_when_that_is_allowed(project: Project) -> None:
     assert moves.code == 2
     assert moves.json["shard_moves"][0]["current"] == 10
     assert "shard move   sharding t: table t2" in replay().out
-    saved = proxyctl("plan", "--allow-shard-moves", "--out", "reviewed.json")
+    saved = proxyctl("plan", "--allow-shard-moves", "--out", "reviewed.plan")
     assert "warning      sharding t: table t2" in saved.out
-    assert json.loads(Path("reviewed.json").read_text())["options"] == ["--allow-shard-moves"]
-    assert proxyctl("apply", "reviewed.json").code == 0
+    assert json.loads(Path("reviewed.plan").read_text())["options"] == ["--allow-shard-moves"]
+    assert proxyctl("apply", "reviewed.plan").code == 0

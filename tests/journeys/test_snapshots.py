@@ -109,7 +109,12 @@ def test_a_damaged_file(
     path = sandbox_project.snapshots()[-1]
     path.write_bytes(damage(path.read_bytes()))
     found = proxyctl("rollback", "--auto-approve")
-    ended(found, 1, f"error: {path}: {text}", "proxyctl history lists the other snapshots")
+    ended(
+        found,
+        1,
+        f"error: {path}: {text}",
+        "choose another snapshot: list them with proxyctl history",
+    )
     assert len(found.err.splitlines()) == 2
     assert dump(sandbox_instance) == before
     assert len(history()) == 2

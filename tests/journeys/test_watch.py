@@ -219,7 +219,7 @@ def test_a_connection_that_breaks_decides_nothing(played: PlayedTraffic) -> None
 
 def taken_back(done: Outcome, played: PlayedTraffic) -> None:
     """Run the command that an error names for taking the change back."""
-    command = done.err.rpartition("to take it back: proxyctl ")[2].split()
+    command = done.err.rpartition("take it back: proxyctl ")[2].split()
     assert proxyctl(*command, "--auto-approve").code == 0
     assert destination(played.sandbox) == "10"
 
@@ -463,7 +463,7 @@ def test_an_instance_of_a_rollout_that_stops_answering(fleet: list[PlayedTraffic
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
     assert "px1: applied, but the watch ended: " in done.out
-    assert "to take it back: proxyctl rollback 2" in done.out
+    assert "take it back: proxyctl rollback 2" in done.out
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
 
 

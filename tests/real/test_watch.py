@@ -311,8 +311,8 @@ def test_an_interrupt_keeps_the_change(shop: Shop) -> None:
     _, said = process.communicate()
     assert process.returncode == 130, said
     assert "interrupted while watching: nothing is decided, and the change stays" in said
-    assert "fix: to take it back: proxyctl rollback 2" in said
+    assert "fix: take it back: proxyctl rollback 2" in said
     assert shop.has_rule()
-    command = said.partition("to take it back: proxyctl ")[2].split()
+    command = said.partition("take it back: proxyctl ")[2].split()
     assert proxyctl(*command, "--auto-approve").code == 0
     assert not shop.has_rule()

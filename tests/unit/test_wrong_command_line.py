@@ -12,9 +12,9 @@ from tests.support.commands.cli import Project, proxyctl
     [
         ("plna", "no such command: plna", "did you mean plan?"),
         ("Plan", "no such command: Plan", "did you mean plan?"),
-        ("observe", "no such command: observe", "commands: init, validate, "),
+        ("observe", "no such command: observe", "choose from init, validate, "),
         ("version", "no such command: version", "did you mean --version?"),
-        ("--file a.yaml plan", "no such option: --file", "options follow the command"),
+        ("--file a.yaml plan", "no such option: --file", "write options after the command"),
         ("apply --yes", "no such option: --yes", "did you mean --auto-approve?"),
         ("apply -auto-approve", "no such option: -auto-approve", "did you mean --auto-approve?"),
         ("plan -out=a.plan", "no such option: -out", "did you mean --out a.plan?"),
@@ -26,12 +26,16 @@ from tests.support.commands.cli import Project, proxyctl
         ("plan --json", "no such option: --json", "did you mean --format json?"),
         ("plan -target=a", "no such option: -target", "did you mean --only?"),
         ("digest top -limit 3", "no such option: -limit", "did you mean --limit?"),
-        ("apply --dry-run", "no such option: --dry-run", "plan shows what an apply would change"),
+        (
+            "apply --dry-run",
+            "no such option: --dry-run",
+            "run plan: it shows what an apply would change",
+        ),
         ("-version", "no such option: -version", "did you mean --version?"),
         ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
         ("unlock --force", "no such option: --force", "see proxyctl unlock --help"),
-        ("init", "DIR is missing", "for example: proxyctl init --template pxc shop"),
-        ("import", "import needs FILE.cnf or --users-from HOST", "proxyctl import --help shows"),
+        ("init", "DIR is missing", "add it: proxyctl init --template pxc shop"),
+        ("import", "import needs FILE.cnf or --users-from HOST", "see proxyctl import --help"),
         ("demo now", "unexpected argument: now", "see proxyctl demo --help"),
         (
             "plan a.yaml",
@@ -43,8 +47,12 @@ from tests.support.commands.cli import Project, proxyctl
         ("pull", "no such command: pull", "did you mean export?"),
         ("status", "no such command: status", "did you mean doctor?"),
         ("drain db1", "no such command: drain", "did you mean nodes drain?"),
-        ("apply --check", "no such option: --check", "plan shows what an apply would change"),
-        ("plan --diff", "no such option: --diff", "plan shows what an apply would change"),
+        (
+            "apply --check",
+            "no such option: --check",
+            "run plan: it shows what an apply would change",
+        ),
+        ("plan --diff", "no such option: --diff", "run plan: it shows what an apply would change"),
         ("plan --password x", "no such option: --password", "did you mean --password-file?"),
         ("plan -lock=false", "no such option: -lock", "see proxyctl plan --help"),
         ("export all.yaml", "unexpected argument: all.yaml", "proxyctl export -o all.yaml"),
@@ -78,16 +86,16 @@ def test_one_line_of_reason_and_one_of_fix(line: str, message: str, fix: str) ->
             "--layer: 'runtim' is not one of 'runtime', 'memory', 'disk'",
             "see proxyctl export --help",
         ),
-        ("plan --port abc", "--port: expected a valid integer", "see proxyctl plan --help"),
+        ("plan --port abc", "--port abc: expected an integer", "see proxyctl plan --help"),
         (
             "plan --port 70000",
-            "--port: expected less than or equal to 65535",
+            "--port 70000: expected less than or equal to 65535",
             "see proxyctl plan --help",
         ),
         ("digest tpo", "no such command: digest tpo", "did you mean digest top?"),
         (
             "apply --lock-timeout -1",
-            "--lock-timeout: expected greater than or equal to 0",
+            "--lock-timeout -1: expected greater than or equal to 0",
             "see proxyctl apply --help",
         ),
     ],
@@ -188,14 +196,14 @@ def test_a_file_of_another_kind_leads_to_the_command_for_it(
 ) -> None:
     offline.write("INSERT INTO mysql_servers VALUES (1, 'db1');\n", name)
     for command in ("plan", "validate"):
-        reason, fix_line, _ = proxyctl(command, "-f", name).err.splitlines()
-        assert reason == f"{name}: {kind}, not YAML"
-        assert fix_line.startswith(f"  fix: {fix}")
+        reason, fix_line = proxyctl(command, "-f", name).err.splitlines()
+        assert reason == f"error: {name}: {kind}, not YAML"
+        assert fix_line.startswith(f"fix: {fix}")
 
 
 def test_a_wrong_value_of_the_environment_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXYCTL_PORT", "abc")
-    assert proxyctl("plan").err.startswith("error: PROXYCTL_PORT: ")
+    assert proxyctl("plan").err.startswith("error: PROXYCTL_PORT abc: ")
 
 
 def test_help_is_a_command_too() -> None:

@@ -250,11 +250,10 @@ def _saved(
         raise UsageError("a saved plan belongs to one instance: leave out --all")
     saved = SavedPlan.read(path)
     if extra := allowances.names():
-        again = shlex.join([*saved.options, *extra])
+        given, again = " and ".join(extra), shlex.join([*saved.options, *extra])
         raise UsageError(
-            "leave out " + ", ".join(extra),
-            fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
-            f" {again} --out {path}",
+            f"{given} cannot be used with a saved plan, which keeps its own options",
+            fix=f"leave out {given}, or make another plan: proxyctl plan {again} --out {path}",
         )
     missing = sorted(set(saved.variables) - selection.files.variables().keys())
     if missing:

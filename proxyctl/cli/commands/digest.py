@@ -319,7 +319,7 @@ def columns_of(
         try:
             column = SHORT_NAMES.get(name) or Group(name)
         except ValueError:
-            fix = f"columns: {', '.join(known)}"
+            fix = f"choose from {', '.join(known)}"
             raise no_such("--group", name, "column", known, fix=fix) from None
         if column not in known:
             raise UsageError(f"--group {name} needs --all or --store")

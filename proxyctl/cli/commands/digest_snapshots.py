@@ -140,7 +140,7 @@ def diff(
         _refuse_other_sources(fleet, has_snapshots=bool(before or after))
         return _diff_of_store(selection, *windows, options, format)
     if before is None:
-        fix = "for example: proxyctl digest diff monday.gz tuesday.gz"
+        fix = "name two snapshots: proxyctl digest diff monday.gz tuesday.gz"
         raise UsageError("BEFORE is missing", fix=fix)
     if (extra := next(paths, None)) is not None:
         raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
@@ -227,7 +227,7 @@ def reset(
 
     age_s = (older_than or 0) // 1_000_000
     if older_than is not None and not age_s:
-        fix = "without --older-than all entries are cleared"
+        fix = "name a longer time, such as 7d, or leave it out to clear all entries"
         raise UsageError("--older-than: at least 1s", fix=fix)
     with selection.connect() as client:
         if age_s and not client.version.has(PURGES_DIGESTS):

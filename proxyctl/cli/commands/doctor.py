@@ -39,7 +39,7 @@ def doctor(
 
     ignored = frozenset(ignore or ())
     for code in sorted(ignored - CODES.keys()):
-        fix = "the how-to about doctor lists all codes"
+        fix = "see the how-to about doctor, which lists all codes"
         raise no_such("--ignore", code, "finding", CODES, fix=fix)
 
     trust = servers.trust()

@@ -45,11 +45,12 @@ SecretsOption = Annotated[
         "Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
     ),
 ]
-OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)]
+OutOption = Annotated[str | None, out_option(help="Write to this new file.", fix=OR_STDOUT)]
 
 
 ExportOption = Annotated[
-    str | None, out_option(help="Write to this file; with --all into this folder.", fix=OR_STDOUT)
+    str | None,
+    out_option(help="Write to this new file; with --all into this new folder.", fix=OR_STDOUT),
 ]
 
 
@@ -122,7 +123,7 @@ def schema(
         "Explain this section, key (mysql_servers.weight) or variable instead.",
         autocompletion=key_names,
     ),
-    out: OutOption = None,
+    out: Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)] = None,
 ) -> int:
     """Print the JSON Schema of the file format, for editors."""
     if key is not None:

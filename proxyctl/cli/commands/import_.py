@@ -95,7 +95,7 @@ def import_(
     if (cnf is None) == (accounts.users_from is None):
         raise UsageError(
             "import needs FILE.cnf or --users-from HOST",
-            fix="proxyctl import --help shows its options",
+            fix="see proxyctl import --help",
         )
     at_most_one(update=accounts.update, out=out)
     if cnf is not None:

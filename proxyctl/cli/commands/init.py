@@ -33,7 +33,7 @@ def init(
 
     names = starter_names()
     if template not in names:
-        fix = f"templates: {', '.join(names)}"
+        fix = f"choose from {', '.join(names)}"
         raise no_such("--template", template, "template", names, fix=fix)
     with uninterrupted():
         written = copy_starter(template, Path(folder))

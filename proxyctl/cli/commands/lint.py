@@ -96,7 +96,7 @@ def _list_checks(checks: Sequence[Check], format: LintFormat) -> int:
     from proxyctl.render.lint import CHECKS, checks_text
 
     if format not in ("text", "json"):
-        raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
+        raise UsageError(f"--list cannot be written as {format}", fix="use --format text or json")
     emit(
         format,
         text=lambda: checks_text(checks, style()),
@@ -111,7 +111,9 @@ def _check_versions(versions: Sequence[str]) -> None:
 
     for version in versions:
         if version_numbers(version) is None:
-            raise UsageError(f"--backend-version {version!r} is no version", fix="such as 8.0.36")
+            raise UsageError(
+                f"--backend-version {version!r} is no version", fix="write it as 8.0.36"
+            )
 
 
 def _mistakes(error: ConfigError, format: LintFormat) -> str:

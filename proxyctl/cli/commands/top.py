@@ -12,7 +12,7 @@ from proxyctl.cli.option import value
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
 
-_INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts with --format json"
+_INSTEAD = "use digest top, digest diff or rules, for scripts with --format json"
 
 
 def top(

@@ -164,7 +164,7 @@ def _metrics(
     if find_spec("prometheus_client") is None:
         raise ProxyctlError(
             "--metrics needs the Python package prometheus_client",
-            fix="pip install 'proxyctl-proxysql[metrics]'",
+            fix="install it: pip install 'proxyctl-proxysql[metrics]'",
         )
     from proxyctl.watch.metrics import registry_of
     from proxyctl.watch.server import ServedWatch, served

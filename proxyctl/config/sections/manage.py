@@ -48,7 +48,10 @@ def apply_manage(
             if scope is not None and not scope.owns(key):
                 message = f"{key_words(table.layout, key)} is outside manage: {scope.text}"
                 context.mistakes.add(
-                    table.where[key], name, message, f"the scope is set at {place}"
+                    table.where[key],
+                    name,
+                    message,
+                    f"remove the row, or widen the scope at {place}",
                 )
     return result
 

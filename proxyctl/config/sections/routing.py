@@ -99,7 +99,7 @@ def _test(
         context.note(part, (position, "expect"), "the test expects nothing")
     digest = expect.get("digest")
     if digest is not None and normal_digest(digest) is None:
-        fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
+        fix = "write it as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
         context.note(part, (position, "expect", "digest"), "not a digest", fix)
     session = model.model_dump(exclude={"query", "name", "expect"})
     request = ClientQuery(model.query.encode("utf-8", "surrogateescape"), **session)

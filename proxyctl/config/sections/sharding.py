@@ -204,7 +204,7 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, SectionPath]) -> 
             continue
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
             message = f"{name!r} is no table name"
-            fix = "the session's schema goes into schema:" if "." in name else None
+            fix = "write the session's schema into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message, fix = f"{name!r} looks different in digests", "use match: pattern"
         elif first != name:

@@ -64,5 +64,5 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
         yield subject.rule_finding((last,), message, "apply", fix, cases={(last,): routes.keys()})
         return
     message = f"ProxySQL never uses {unused}: the last active rule, {last}{owner}, has apply"
-    fix = f"its owner has to {fix}"
+    fix = f"ask its owner to {fix}"
     yield Finding(unused, key, message, fix=fix, cases={key: routes.keys()})

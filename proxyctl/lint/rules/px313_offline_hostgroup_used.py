@@ -44,5 +44,5 @@ def offline_hostgroup_used(subject: LintSubject) -> Iterator[Finding]:
         if row is not None:
             message = f"{subject.label(hostgroup)} is the {role} of {row.table}"
             writer, reader = row.roles["writer_hostgroup"], row.roles["reader_hostgroup"]
-            fix = f"the writer is {subject.label(writer)}, the reader {subject.label(reader)}"
+            fix = f"use the writer, {subject.label(writer)}, or the reader, {subject.label(reader)}"
             yield Finding(table, key, message, column, fix, also=tuple(also))

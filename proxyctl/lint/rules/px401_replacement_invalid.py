@@ -53,7 +53,7 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
         groups = rule.match_pattern.groups
         problem = None if template is None else _problem(template, groups)
         if template is not None and rule.negated:
-            fix = "without negate_match_pattern, match the text to replace"
+            fix = "leave out negate_match_pattern, and match the text to replace"
             problem = "a negated rule takes only queries with nothing to replace", fix
         if problem is not None:
             message, fix = problem
@@ -78,7 +78,7 @@ def _problem(template: str, groups: int) -> tuple[str, str] | None:
             return message, "put parentheses around the part that it stands for"
         if not letter.isdigit() and letter != "\\":
             message = f"ProxySQL does not know \\{letter} here; nothing is replaced"
-            fix = r"\0 to \9 are groups, \\ is a backslash; write other characters plainly"
+            fix = r"write \0 to \9 for groups, \\ for a backslash, and other characters plainly"
             return message, fix
     return None
 

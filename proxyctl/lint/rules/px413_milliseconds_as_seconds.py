@@ -48,5 +48,5 @@ def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
             value = dict(rule.sets).get(column)
             if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in round_values):
                 message = f"{column} {value} is {value / 1000:g} seconds"
-                fix = f"it is in milliseconds; {value} seconds are {value * 1000}"
+                fix = f"write {value * 1000} for {value} seconds: it is in milliseconds"
                 yield subject.rule_finding((rule.rule_id,), message, column, fix)

@@ -17,7 +17,7 @@ from proxyctl.rows.row import Secret
 
 _OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
 _AROUND_FAST_ROUTING = (
-    "also set a mirror_flagOUT that no rule and no row of fast routing has as flagIN"
+    "set also a mirror_flagOUT that no rule and no row of fast routing has as flagIN"
 )
 _FAST = "fast routing decides about copies, too, before mirror_hostgroup"
 

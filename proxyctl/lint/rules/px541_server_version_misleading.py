@@ -87,5 +87,8 @@ def _misfit(announced: str, backends: Sequence[str]) -> tuple[str, str] | None:
     lowest, text = min(known)
     for backend in backends:
         if is_mariadb(backend) is not is_mariadb(announced):
-            return f"a backend is {backend}", "clients tell MySQL and MariaDB apart by it"
+            return (
+                f"a backend is {backend}",
+                "name the version of a backend: clients tell MySQL and MariaDB apart by it",
+            )
     return (f"the lowest backend is {text}", f"set it to {text}") if numbers > lowest else None

@@ -86,8 +86,8 @@ def dangers(
 
 
 _SNAPSHOT_HOLDS = (
-    "the snapshot does not hold what would be gone: restore other tables with --only, or apply"
-    " files that have it"
+    "restore other tables with --only, or apply files that have what would be gone: the snapshot"
+    " does not hold it"
 )
 
 

@@ -92,7 +92,7 @@ def _events(
     if received != total:
         raise InstanceError(
             f"{client.name}: {table}: ProxySQL answered with only a part of the rows",
-            fix="its memory may be short; try again",
+            fix="try again; its memory may be short",
         )
     if not total:
         tally.remarks.append(

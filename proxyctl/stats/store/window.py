@@ -301,7 +301,7 @@ def nothing_counted(
     if window.instance is not None and window.instance not in names:
         return UsageError(
             f"--instance {window.instance}: no such instance in {window.path}",
-            fix=f"instances: {', '.join(names) or 'none'}",
+            fix=f"choose from {', '.join(names)}" if names else "name another store",
         )
     chosen = [one for one in histories if window.instance in (None, one.name)]
     starts = [one.start for one in chosen if one.start is not None]
