@@ -127,6 +127,20 @@ def test_the_first_page_fits_the_window(site: str, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize(
+    "page", ["tutorial", "how-to/sharding", "how-to/upgrade", "reference/json"]
+)
+def test_no_block_is_cut_off_in_a_wide_window(site: str, page: str) -> None:
+    with launched() as browser:
+        window = browser.new_page(viewport={"width": 1400, "height": 900})
+        window.goto(f"{site}/docs/{page}.html")
+        blocks = window.eval_on_selector_all(
+            ".highlight pre", "all => all.map(one => one.scrollWidth - one.clientWidth)"
+        )
+        assert blocks
+        assert max(blocks) <= 0
+
+
 def test_every_picture_is_shown(site: str) -> None:
     with launched() as browser:
         page = browser.new_page()
