@@ -28,6 +28,7 @@ MISSING = [
 class MariaDB:
     """A server on a loopback port, with the user that sysbench logs in as.
 
+    Temporary tables are in `folder`: a MariaDB that starts deletes those of others in /tmp.
     `setup`: statements for its administrator, when it has started. `options`: further options.
     """
 
@@ -43,7 +44,7 @@ class MariaDB:
         subprocess.run(
             [
                 "mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
-                "--auth-root-authentication-method=normal",
+                "--auth-root-authentication-method=normal", f"--tmpdir={self._folder}",
             ],
             check=True,
             capture_output=True,
@@ -52,6 +53,7 @@ class MariaDB:
             self._process = subprocess.Popen(
                 [
                     "mariadbd", "--no-defaults", f"--datadir={data}", f"--port={self.port}",
+                    f"--tmpdir={self._folder}",
                     "--bind-address=127.0.0.1", f"--socket={self._socket}", "--user=root",
                     "--skip-log-bin", *self._options,
                 ],
