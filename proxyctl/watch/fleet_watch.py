@@ -85,21 +85,29 @@ class WatchedInstance:
 
 
 class PausedRollout:
-    """Stops a rollout before its next batch once applies are paused."""
+    """Stops a rollout before its next batch once applies are paused.
 
-    def __init__(self, is_paused: Callable[[], bool]) -> None:
-        self._is_paused = is_paused
+    `note`: receives the results of a batch that went well, before the next one.
+    """
+
+    def __init__(self, is_paused: Callable[[], bool], note: Callable[[Rolled], None]) -> None:
+        self._is_paused, self._note = is_paused, note
+        self._of_last_batch: list[Rolled] = []
 
     def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
         """Return an error for each instance if applies are paused."""
+        for rolled in self._of_last_batch:
+            self._note(rolled)
+        self._of_last_batch = []
         if not self._is_paused():
             return {}
         return {target: RefusedError("applies were paused meanwhile") for target in targets}
 
     def after(
-        self, _units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
+        self, units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
     ) -> Mapping[Target, Rolled]:
         """Change no result."""
+        self._of_last_batch = [rolled for unit in units for rolled in unit.values()]
         return {}
 
 
@@ -131,7 +139,7 @@ class FleetWatch:
         self._say("paused", text, ("resumed", "the pause file is gone"), Level.WARNING)
         mistakes, are_known = self._look(is_paused=is_paused)
         self.status = WatchStatus(
-            [*(replace(one.status) for one in self._instances.values())],
+            self._statuses(),
             self.status.rounds + 1,
             self._request.now() - began,
             time.time(),
@@ -143,6 +151,9 @@ class FleetWatch:
         self._get_on()
         if self.was_interrupted:
             raise KeyboardInterrupt
+
+    def _statuses(self) -> list[InstanceStatus]:
+        return [replace(one.status) for one in self._instances.values()]
 
     def _get_on(self, _step: object = None) -> None:
         self.active_at = self._request.now()
@@ -274,15 +285,23 @@ class FleetWatch:
 
     def _apply(self, targets: Sequence[Target], fleet: Fleet) -> None:
         """Apply to the chosen instances, and note the results. Changes: `_instances`."""
-        pause = PausedRollout(self._request.is_paused)
+        by_name, noted = {planned.name: planned for planned in fleet.planned}, set()
+
+        def note(rolled: Rolled) -> None:
+            noted.add(rolled.name)
+            self._note_apply(rolled, by_name[rolled.name])
+            # A rollout over a large fleet takes long.
+            self.status = replace(self.status, instances=self._statuses())
+
+        pause = PausedRollout(self._request.is_paused, note)
         apply = self._request.rollout.apply
         apply = replace(apply, reporter=replace(apply.reporter, progress=self._get_on))
         request = replace(self._request.rollout, apply=apply, watch=pause)
         rollout = roll_out(targets, fleet, request)
         self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED
-        by_name = {planned.name: planned for planned in fleet.planned}
         for rolled in rollout.rolled:
-            self._note_apply(rolled, by_name[rolled.name])
+            if rolled.name not in noted:
+                note(rolled)
 
     def _note_apply(self, rolled: Rolled, planned: Planned) -> None:
         one, reading = self._instances[rolled.name], self._readings[rolled.name]

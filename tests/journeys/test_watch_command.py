@@ -295,6 +295,27 @@ def test_metrics_tell_the_story(synced: Fleet) -> None:
     assert not any(secret in text for secret in SECRETS.values() for text in seen)
 
 
+def test_an_apply_is_noted_before_the_next_one_begins(synced: Fleet) -> None:
+    """A rollout over a large fleet takes long."""
+    port, seen = free_port(), []
+
+    def look(sql: str) -> None:
+        if sql.startswith("LOAD MYSQL SERVERS TO RUNTIME"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+                seen.append(samples(answer.read().decode()))
+
+    def begin() -> None:
+        synced.instances[1].sandbox.options.before_statement = look  # type: ignore[union-attr]
+        synced.write(CHANGED)
+
+    found = synced.watch("--apply", "--metrics", f"127.0.0.1:{port}", steps=[begin])
+    assert events(found)[-5:] == ["differs", "differs", "applied", "applied", "stopped"]
+    (meanwhile,) = seen
+    assert meanwhile["instance_state", "px1", "in_sync"] == 1
+    assert meanwhile["instance_applies_total", "px1", "success"] == 1
+    assert meanwhile["instance_applies_total", "px2", "success"] == 0
+
+
 def test_metrics_that_cannot_be_served(synced: Fleet) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
