@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # compile the package and the tests again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all test-real test-version test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
+.PHONY: help demo test test-all test-real test-version test-day test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -18,6 +18,7 @@ help:
 	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
+	@echo "  test-day   a day of a watched fleet on a real ProxySQL, in DAY_MINUTES=20 minutes; needs mariadbd and sysbench; ends with a table"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml"
 	@echo "  test-lowest  the tests, the checks and the site on the lowest versions that pyproject.toml allows"
@@ -57,6 +58,10 @@ test-real: $(READY)
 
 test-version: $(READY)
 	@$(BIN)/python -m tests.real.versions $(if $(IMAGE),--image $(IMAGE)) $(PROXYSQL)
+
+DAY_MINUTES ?= 20
+test-day: $(READY)
+	DAY_MINUTES=$(DAY_MINUTES) $(BIN)/python -m pytest -q tests/real/day
 
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/real/containers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 _FOLDERS = ("lib", "lib64", "usr/lib", "usr/lib64")
@@ -60,3 +61,9 @@ def _extract(container: str, folder: Path) -> None:
             stdin=export.stdout,
             check=True,
         )
+
+
+if __name__ == "__main__":
+    FOLDER = Path(sys.argv[2])
+    FOLDER.mkdir(parents=True)
+    sys.stdout.write(f"{unpacked(sys.argv[1], FOLDER)}\n")

@@ -322,7 +322,7 @@ class ProxySQL:
         deadline = time.monotonic() + 120
         while True:
             with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", self.traffic_port)) == 0:
+                if client.connect_ex((self.instance.host, self.traffic_port)) == 0:
                     return
             if time.monotonic() > deadline:
                 raise RuntimeError(f"ProxySQL takes no clients:\n{self.log_tail()}")

@@ -34,28 +34,32 @@ class MariaDB:
 
     def __init__(self, folder: Path, *, setup: str = "", options: Sequence[str] = ()) -> None:
         self._folder = folder
-        self._setup = f"{_GRANT};{setup}"
+        self._first_statements = f"{_GRANT};{setup}"
         self._options = options
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        data = self._folder / "data"
         subprocess.run(
             [
-                "mariadb-install-db", "--no-defaults", f"--datadir={data}", "--skip-test-db",
+                "mariadb-install-db", "--no-defaults", f"--datadir={self._data}", "--skip-test-db",
                 "--auth-root-authentication-method=normal", f"--tmpdir={self._folder}",
             ],
             check=True,
             capture_output=True,
         )  # fmt: skip
-        with (self._folder / "output.log").open("wb") as log:
+        self.start()
+        return self
+
+    def start(self, *options: str) -> None:
+        """Start it, with further options, and wait until it answers."""
+        with (self._folder / "output.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    "mariadbd", "--no-defaults", f"--datadir={data}", f"--port={self.port}",
+                    "mariadbd", "--no-defaults", f"--datadir={self._data}", f"--port={self.port}",
                     f"--tmpdir={self._folder}",
                     "--bind-address=127.0.0.1", f"--socket={self._socket}", "--user=root",
-                    "--skip-log-bin", *self._options,
+                    "--skip-log-bin", *self._options, *options,
                 ],
                 stdout=log,
                 stderr=log,
@@ -65,10 +69,13 @@ class MariaDB:
         except BaseException:
             self._stop()
             raise
-        return self
 
     def __exit__(self, *exc: object) -> None:
         self._stop()
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
 
     @property
     def _socket(self) -> Path:
@@ -82,13 +89,20 @@ class MariaDB:
         return ["mariadb", "--no-defaults", "-uroot", f"-S{self._socket}", "-e", sql]
 
     def _wait(self) -> None:
-        client = self._client(self._setup)
+        client = self._client(self._first_statements)
         deadline = time.monotonic() + 60
         while subprocess.run(client, capture_output=True, check=False).returncode:
             if time.monotonic() > deadline:
                 log = (self._folder / "output.log").read_text(errors="replace")
                 raise RuntimeError(f"MariaDB does not answer:\n{log[-2000:]}")
             time.sleep(0.1)
+        self._first_statements = "DO 1"
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
 
     def send_signal(self, number: int) -> None:
         """Send the process a signal: SIGSTOP and SIGCONT make it hang for a while."""

@@ -1,0 +1,1 @@
+"""A day of a watched fleet in twenty minutes: `make test-day`."""
