@@ -19,7 +19,7 @@ import yaml
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.files import Sources, load_project
 from proxyctl.rows.sql import inserts
-from tests.bench import data, digest_fleet, digests, events, fleet, replay, routing, store
+from tests.bench import data, digest_fleet, digests, events, fleet, replay, routing, store, watch
 from tests.support.commands.measure import Fastest, Line, Run, best, client, login, run
 from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -172,6 +172,7 @@ def main() -> int:
         folder = Path(name)
         lines = [*_lines_at_proxysql(folder), *routing.lines(folder), *replay.lines()]
         lines += fleet.lines(folder / "fleet")
+        lines += watch.lines(folder / "watch")
         lines += events.lines(folder / "events")
         (folder / "digests").mkdir()
         lines += digests.lines(folder / "digests")

@@ -12,6 +12,7 @@ from proxyctl.sandbox import Sandbox
 from tests.support.commands.measure import Fastest, Line, Run, run
 
 INSTANCES = 100
+PASSWORD = {"PROXYCTL_PASSWORD": "admin"}
 ONE_BY_ONE = 10
 ROUNDS = 3
 FILES = """\
@@ -27,12 +28,11 @@ RULE = (
 def lines(folder: Path) -> list[Line]:
     """Measure in a folder of its own; return the lines of the table."""
     folder.mkdir()
-    with _fleet(folder):
-        rules = "".join(map(RULE.format, range(1, 201)))
-        (folder / "proxyctl.yaml").write_text(FILES + rules)
+    with served(folder, INSTANCES):
+        write_files(folder)
         fastest = Fastest()
         for _ in range(ROUNDS):
-            fastest.add("all", _plan(folder, "--all", "--instances-from", f"cat {folder}/all.json"))
+            fastest.add("all", plan(folder, "--all", "--instances-from", f"cat {folder}/all.json"))
             fastest.add("ten", _ten(folder))
     together, apart = fastest["all"], fastest["ten"]
     return [
@@ -43,24 +43,33 @@ def lines(folder: Path) -> list[Line]:
 
 def _ten(folder: Path) -> Run:
     runs = [
-        _plan(folder, "--port", port)
-        for port in (folder / "ports").read_text().split()[:ONE_BY_ONE]
+        plan(folder, "--port", port) for port in (folder / "ports").read_text().split()[:ONE_BY_ONE]
     ]
     return Run(sum(one.seconds for one in runs), max(one.megabytes for one in runs), 0, "")
 
 
-def _plan(folder: Path, *options: str) -> Run:
+def write_files(folder: Path) -> None:
+    """Write the files of the fleet: two servers and 200 rules."""
+    rules = "".join(map(RULE.format, range(1, 201)))
+    (folder / "proxyctl.yaml").write_text(FILES + rules)
+
+
+def plan(folder: Path, *options: str) -> Run:
+    """Run plan with these options."""
     command = [sys.executable, "-m", "proxyctl", "plan", "-f", str(folder / "proxyctl.yaml")]
-    found = run([*command, *options], env={"PROXYCTL_PASSWORD": "admin"})
+    found = run([*command, *options], env=PASSWORD)
     assert found.code == 0, found.output
     return found
 
 
 @contextmanager
-def _fleet(folder: Path) -> Iterator[None]:
-    """Serve the instances, from a process of their own."""
+def served(folder: Path, instances: int) -> Iterator[None]:
+    """Serve so many empty instances, from a process of their own.
+
+    It writes the files `ports`, and `all.json` for --instances-from.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.fleet", str(folder)],
+        [sys.executable, "-m", "tests.bench.fleet", str(folder), str(instances)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -72,10 +81,10 @@ def _fleet(folder: Path) -> Iterator[None]:
         process.communicate()
 
 
-def _serve(folder: Path) -> None:
+def _serve(folder: Path, instances: int) -> None:
     """Serve sandboxes until stdin ends."""
     with ExitStack() as stack:
-        ports = [stack.enter_context(Sandbox()).port for _ in range(INSTANCES)]
+        ports = [stack.enter_context(Sandbox()).port for _ in range(instances)]
         (folder / "ports").write_text(" ".join(map(str, ports)))
         listed = ",\n".join(
             f'{{"name": "px{number}", "host": "127.0.0.1", "port": {port}}}'
@@ -88,4 +97,4 @@ def _serve(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), int(sys.argv[2]))
