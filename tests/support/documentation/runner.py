@@ -200,7 +200,7 @@ def _environment(folder: Path, home: Path, port: str, proxyctl: Sequence[str]) -
         "PYTHONPATH": str(ROOT),
         "HOME": str(home),
         "NO_COLOR": "1",
-        "COLUMNS": "100",
+        "COLUMNS": "88",
         "PROXYCTL_PORT": port,
         "PROXYCTL_PASSWORD": "admin",
     }
