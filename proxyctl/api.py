@@ -81,7 +81,7 @@ class Selection:
         by_name = {listed.name: listed for listed in resolved(files.instances())}
         if instance not in by_name:
             files.raise_if_misread()  # it may be in the part that cannot be read
-            names = f"instances: {', '.join(by_name)}" if by_name else "the files list none"
+            names = f"choose from {', '.join(by_name)}" if by_name else "list it under `instances`"
             raise UsageError(f"{instance}: no such instance in the files", fix=names)
         chosen = by_name[instance]
         return cls(files.with_vars(chosen.vars), login or login_of(chosen))
