@@ -167,7 +167,9 @@ def test_files_that_are_removed_while_it_runs(synced: Fleet) -> None:
         "--apply", steps=[lambda: Path("proxyctl.yaml").unlink(), nothing, synced.write]
     )
     assert events(found) == ["in_sync", "in_sync", "files_invalid", "files_valid", "stopped"]
-    assert "proxyctl.yaml: no such file" in str(line_of(found, "files_invalid")["details"])
+    assert "proxyctl.yaml: no such configuration file" in str(
+        line_of(found, "files_invalid")["details"]
+    )
     assert synced.weight() == "100"
 
 
