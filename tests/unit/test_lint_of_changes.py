@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -266,3 +268,14 @@ def test_a_finding_with_a_new_case_is_one_that_the_change_brings(
     found = lint_change(changed, last)
     assert (code in {one.finding.code for one in found.introduced}) is is_worse
     assert is_worse or code in {one.finding.code for one in found.known}
+
+
+def test_what_lint_found_ends_with_the_files(tmp_path: Path) -> None:
+    """A watch compiles them anew in each round."""
+    project = load(tmp_path, f"version: 1\n{users('app')}{rules(READS)}", version=None)
+    configuration = project.configuration
+    lint_change(BeforeAfter(configuration, configuration), project)
+    seen = weakref.ref(project)
+    del project
+    gc.collect()
+    assert seen() is None

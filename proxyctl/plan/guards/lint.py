@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.project import Project
@@ -75,12 +77,13 @@ def lint_change(
         before = after if change.before is change.after else _glance(change.before, project, checks)
         subject = LintSubject(change.before)
     else:
-        first, last = _LintInput.of(change.before, project), _LintInput.of(change.after, project)
+        first, last = _LintInput.of(change.before), _LintInput.of(change.after)
+        reports = _reports_of(project)
         try:
-            before, after = _report(first, last), _report(last, first)
+            before, after = reports.report(first, last), reports.report(last, first)
         except ValueError:
             return lint_change(change, project, only_policies=True)
-        subject = _subject(first)
+        subject = reports.subject(first)
     is_known = _Known(change, subject, before.findings)
     findings = [finding for finding in after.findings if finding.severity is not Severity.NOTE]
     by_verdict: dict[bool, list[LocatedFinding]] = {False: [], True: []}
@@ -102,12 +105,11 @@ def _glance(configuration: Configuration, project: Project, checks: Sequence[Che
 class _LintInput:
     """A configuration to lint. Instances of a fleet that hold the same are equal."""
 
-    project: Project
     content: Hashable
     configuration: Configuration = field(compare=False)
 
     @classmethod
-    def of(cls, configuration: Configuration, project: Project) -> _LintInput:
+    def of(cls, configuration: Configuration) -> _LintInput:
         tables = frozenset(
             (name, held.is_whole, frozenset(held.rows.values()))
             for name, held in configuration.tables.items()
@@ -119,26 +121,41 @@ class _LintInput:
             for name, held in configuration.tables.items()
         }
         content = configuration.version, tables, variables
-        return cls(project, content, replace(configuration, tables=ordered))
+        return cls(content, replace(configuration, tables=ordered))
 
 
-@lru_cache(maxsize=16)
-def _subject(held: _LintInput) -> LintSubject:
-    return LintSubject(held.configuration, policies=held.project.policies)
+class _Reports:
+    """What lint found in configurations, by the policies and ignores of one project."""
+
+    def __init__(self, project: Project) -> None:
+        self._policies, self._ignores = project.policies, project.ignores
+        self.subject = lru_cache(maxsize=16)(self._subject)
+        self.report = lru_cache(maxsize=16)(self._report)
+
+    def _subject(self, held: _LintInput) -> LintSubject:
+        return LintSubject(held.configuration, policies=self._policies)
+
+    def _report(self, held: _LintInput, other: _LintInput) -> LintReport:
+        """Return the report of a configuration, tried in the sessions of the other one, too.
+
+        Otherwise a session that only one of them tells apart could not be compared. Raises:
+        ValueError.
+        """
+        subject = self.subject(held)
+        if held != other:
+            others = self.subject(other)
+            subject = LintSubject(held.configuration, policies=self._policies, other=others)
+        return run(subject, _checks(), self._ignores)
 
 
-@lru_cache(maxsize=16)
-def _report(held: _LintInput, other: _LintInput) -> LintReport:
-    """Return the report of a configuration, tried in the sessions of the other one, too.
+_REPORTS: WeakKeyDictionary[Project, _Reports] = WeakKeyDictionary()
+"""A command that goes on reads its files again and again: reports end with their project."""
+_GUARD = Lock()
 
-    Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
-    """
-    is_same = held == other
-    subject = _subject(held)
-    if not is_same:
-        policies = held.project.policies
-        subject = LintSubject(held.configuration, policies=policies, other=_subject(other))
-    return run(subject, _checks(), held.project.ignores)
+
+def _reports_of(project: Project) -> _Reports:
+    with _GUARD:
+        return _REPORTS.setdefault(project, _Reports(project))
 
 
 class _Known:
