@@ -103,7 +103,7 @@ def test_a_pull_request_of_a_fork_starts_no_job_with_a_secret(found: Workflow) -
             assert job.get("if") in (same, other + same)
 
 
-READS_FILES = re.compile(r"proxyctl (validate|test|lint|plan|apply|drift|doctor)\b(?! \w+\.json)")
+READS_FILES = re.compile(r"proxyctl (validate|test|lint|plan|apply|drift|doctor)\b(?! \w+\.plan)")
 
 
 def commands_of_pipelines() -> Iterator[str]:
