@@ -19,7 +19,18 @@ import yaml
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.files import Sources, load_project
 from proxyctl.rows.sql import inserts
-from tests.bench import data, digest_fleet, digests, events, fleet, replay, routing, store, watch
+from tests.bench import (
+    data,
+    digest_fleet,
+    digests,
+    events,
+    fleet,
+    replay,
+    routing,
+    rules_cost,
+    store,
+    watch,
+)
 from tests.support.commands.measure import Fastest, Line, Run, best, client, login, run
 from tests.support.servers.instances import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -180,6 +191,8 @@ def main() -> int:
         lines += digest_fleet.lines(folder / "digest_fleet")
         (folder / "store").mkdir()
         lines += store.lines(folder / "store")
+        (folder / "rules_cost").mkdir()
+        lines += rules_cost.lines(folder / "rules_cost")
     print(f"{'':<52} {'measured':>12} {'yardstick':>9} {'ratio':>7} {'bar':>7}")  # noqa: T201
     for line in lines:
         print(line.text())  # noqa: T201

@@ -43,7 +43,7 @@ def run(
 
     `server`: the process whose processor time counts as well.
     """
-    before = _cpu_s(server)
+    before = processor_time(server)
     with open(stdin or os.devnull, "rb") as source:
         starter = subprocess.run(
             [sys.executable, "-S", __file__, "1" if discard else "", *command],
@@ -54,7 +54,7 @@ def run(
         )
     seconds, cpu_s, megabytes, code = json.loads(starter.stderr)
     text = starter.stdout.decode(errors="replace")
-    return Run(seconds, megabytes, code, text, cpu_s + _cpu_s(server) - before)
+    return Run(seconds, megabytes, code, text, cpu_s + processor_time(server) - before)
 
 
 def _start(command: Sequence[str], *, discard: bool) -> None:
@@ -72,8 +72,8 @@ def _start(command: Sequence[str], *, discard: bool) -> None:
     json.dump([seconds, cpu_s, usage.ru_maxrss / 1024, code], sys.stderr)
 
 
-def _cpu_s(pid: int | None) -> float:
-    """Return the processor time that a process has used so far, 0 for none."""
+def processor_time(pid: int | None) -> float:
+    """Return the processor time that a process has used so far, 0 for none. Unit: seconds."""
     if pid is None:
         return 0.0
     # Behind the name, which may hold blanks, utime and stime are the 12th and 13th field.
