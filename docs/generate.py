@@ -18,6 +18,7 @@ from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_pages
 from docs.lint_pages import lint_pages
 from docs.python_page import UndocumentedError, python_page
+from docs.rules_cost_page import picture, rules_cost
 from proxyctl import errors
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.sentences import manual
@@ -41,6 +42,8 @@ def pages() -> dict[str, str]:
         **lint_pages(),
         **json_pages(),
         "python.md": python_page(),
+        "rules-cost.md": rules_cost(),
+        "../pictures/rules-cost.svg": picture(),
     }
     return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in made.items()}
 
