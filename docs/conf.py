@@ -79,7 +79,6 @@ MENU = {
         "docs/how-to/lint",
         "docs/how-to/replay",
         "docs/how-to/sharding",
-        "docs/reference/rules-cost",
     ],
     "Change safely": [
         "docs/how-to/read-a-plan",
