@@ -86,7 +86,7 @@ def test_a_port_that_says_nothing() -> None:
             InstanceError, match=r"cannot connect to .*: no answer within 1 s"
         ) as it:
             AdminClient(login)
-    assert "has its proxysql.db locked" in str(it.value.fix)
+    assert "has the file locked" in str(it.value.fix)
     assert "firewall" not in str(it.value.fix)
 
 
@@ -111,7 +111,7 @@ def test_a_port_that_is_no_proxysql(
     offline.write(FILES)
     with TcpServer(serve) as server:
         found = plan("--port", str(server.port))
-    ended(found, 1, reason, f"127.0.0.1:{server.port}", "is this its admin port")
+    ended(found, 1, reason, f"127.0.0.1:{server.port}", "and its admin port")
     assert "Errno" not in found.err
     assert "Lost connection" not in found.err
 

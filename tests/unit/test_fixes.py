@@ -64,7 +64,7 @@ SHOWN = sorted(
     {
         fix.replace("\\", "").removeprefix("then: ")
         for path in TEXTS
-        if path.is_file()
+        if path.is_file() and path.suffix != ".pyc"
         for fix in re.findall(r"^[-\s>]*fix: (.+)$", path.read_text(errors="replace"), re.MULTILINE)
     }
 )

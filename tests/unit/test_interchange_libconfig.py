@@ -155,7 +155,7 @@ def test_nor_is_a_character_of_it(character: str) -> None:
 
 
 def test_text_without_quotes_gets_the_fix() -> None:
-    assert "a double quote is missing" in mistake("users = ( { password = other } )")
+    assert "double quote that is missing" in mistake("users = ( { password = other } )")
 
 
 PIECES = st.lists(

@@ -143,7 +143,7 @@ def test_a_placeholder_in_a_password_is_not_repeated() -> None:
 def test_a_heredoc_is_cut_out(script: str, lines: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_cnf(script, "a b.sh")
-    fix = f"`sed -n '{lines}p' 'a b.sh' > proxysql.cnf`, and import that file"
+    fix = f"run `sed -n '{lines}p' 'a b.sh' > proxysql.cnf`, and import that file"
     assert caught.value.mistakes[0].fix == fix
 
 
