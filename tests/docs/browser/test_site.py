@@ -69,8 +69,8 @@ def test_search_finds_how_to_drain_a_node(site: str) -> None:
         assert page.title().startswith("proxyctl")
         page.fill("input[name=q]", "drain")
         page.press("input[name=q]", "Enter")
-        page.locator("#search-results a[href*='/nodes.html']").first.click()
-        page.wait_for_url("**/how-to/nodes.html*")
+        page.locator("#search-results a[href*='/drain-a-node.html']").first.click()
+        page.wait_for_url("**/how-to/drain-a-node.html*")
         assert all(url.startswith(site) for url in asked), "a page asks another host"
 
 
@@ -106,7 +106,7 @@ def test_the_menu_leads_to_the_repository_that_built_the_site(site: str) -> None
     with launched() as browser:
         page = browser.new_page()
         page.goto(f"{site}/docs/index.html")
-        link = page.locator(".sidebar-tree").get_by_role("link", name="Repository")
+        link = page.locator(".sidebar-tree").get_by_role("link", name="Repository", exact=True)
         assert link.get_attribute("href") == "https://github.com/someone/proxyctl"
 
 
