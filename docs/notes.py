@@ -16,8 +16,8 @@ ENVIRONMENT = {
     "PROXYCTL_BACKEND_PASSWORD_FILE": "as `--backend-password-file`",
     "PROXYCTL_STATE_DIR": "where snapshots are kept; else `$XDG_STATE_HOME/proxyctl`, else"
     " `~/.local/state/proxyctl`",
-    "NO_COLOR": "no colour, also on a terminal",
-    "FORCE_COLOR": "colour, also without a terminal",
+    "NO_COLOR": "no colour, even on a terminal",
+    "FORCE_COLOR": "colour, even without a terminal",
 }
 
 KEYS = """\
@@ -30,8 +30,8 @@ the JSON Schema. So does the terminal: `proxyctl schema --key mysql_servers.weig
   a file is a secret: no plan, drift or rendered file shows it, except in the key of a row.
 - A password, or a variable that holds one, is also `{command: [PROGRAM, ARGUMENT, ...]}`: see
   [passwords from a command](../how-to/passwords.md#passwords-from-a-command).
-- `attributes: {additional_password: ...}` of a MySQL user takes `{env: NAME}`, `{file: PATH}` or
-  `{command: ...}` for his second password (ProxySQL 3.0), which ProxySQL holds as hexadecimal
+- `attributes: {additional_password: ...}` of a MySQL user accepts `{env: NAME}`, `{file: PATH}` or
+  `{command: ...}` for the second password (ProxySQL 3.0), which ProxySQL holds as hexadecimal
   digits: see [rotate passwords](../how-to/rotate-passwords.md).
 - A **hostgroup** is its number, or a name from [`hostgroups`](#hostgroups).
 - Quote text that looks like a number or a boolean: `"8.10"`, `"on"`.
@@ -39,9 +39,9 @@ the JSON Schema. So does the terminal: `proxyctl schema --key mysql_servers.weig
 
 SECTIONS = {
     "version": "The version of the file format, `1`. Optional.",
-    "proxysql_version": "The ProxySQL that the files are for, such as `3.0.3` or `2.7.1`. Where"
-    " no instance is asked, the files are checked against its tables, columns and variables;"
-    " `--proxysql-version` wins, and without both it is 3.0.3. An instance has its own version."
+    "proxysql_version": "The ProxySQL that the files are for, such as `3.0.3` or `2.7.1`."
+    " Without an instance, the files are checked against its tables, columns and variables."
+    " `--proxysql-version` wins, and without both it is 3.0.3. An instance reports its own version."
     " `export` writes this key.",
     "instances": "The ProxySQL instances, and how to reach their admin interfaces. Optional: the"
     " [connection options](commands.md#options-for-connection) name one as well.",
@@ -49,11 +49,11 @@ SECTIONS = {
     " They are listed in [variables.md](variables.md).",
     "hostgroups": "A mapping of names to hostgroups. Use a name wherever a hostgroup number is"
     " expected. The columns of"
-    " [`mysql_hostgroup_attributes`](#mysql_hostgroup_attributes) may stand beside `id`; with one"
-    " of them that table is managed.",
+    " [`mysql_hostgroup_attributes`](#mysql_hostgroup_attributes) may be given next to `id`; with"
+    " one of them, that table is managed.",
     "pxc_clusters": "Percona XtraDB Clusters. Each makes one row of"
-    " [`mysql_galera_hostgroups`](#mysql_galera_hostgroups), whose columns stand beside the keys"
-    " below, and one row of [`mysql_servers`](#mysql_servers) a node.",
+    " [`mysql_galera_hostgroups`](#mysql_galera_hostgroups), whose columns are given next to the"
+    " keys below, and one row of [`mysql_servers`](#mysql_servers) per node.",
     "sharding": "Tables spread over hostgroups, as query rules; or schemas, as fast routing. See"
     " [how to shard](../how-to/sharding.md).",
     "routing_tests": "Queries, and where they have to go. [`proxyctl"
@@ -63,43 +63,43 @@ The part of a table that these files own: a mapping of table names to key column
 value, a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps
 table names to columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
-    "policies": "Rules of the house: expressions that must hold for the rows of a table, or for the"
+    "policies": "House rules: expressions that must hold for the rows of a table, or for the"
     " changes of a plan. See [policies](../how-to/policies.md). The policies of several files are"
     " joined.",
     "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
-    " says it in the plan and goes on; `off`, in quotes, says nothing.",
+    " shows it in the plan and goes on; `off`, in quotes, is silent.",
     "lint": "What [`proxyctl lint`](../how-to/lint.md) leaves out. The entries of several files are"
     " joined.",
     "keep_fast_routing_alive": """\
-`true` (the default): if the last active rule has `apply`, proxyctl adds a rule behind it that never
-matches, because ProxySQL before 3.0.9 would skip fast routing. A plan does so also for fast routing
+`true` (the default): if the last active rule has `apply`, proxyctl adds a rule after it that never
+matches, because ProxySQL before 3.0.9 would skip fast routing. A plan does so even for fast routing
 that the files leave alone. `false`: it adds none, and warns if fast routing is skipped. `export`
 writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\
 Each section below is a table of ProxySQL, as a list of rows. It may also be `{csv: FILE}` (the
-first line names the columns; an empty field is absent, `\\N` is NULL) or `{jsonl: FILE}` (a JSON
-object a line), relative to the YAML file: see [tables from CSV or JSON
-lines](../how-to/files.md#tables-from-csv-or-json-lines). A section that is there makes the whole
+first line names the columns; an empty field is absent, `\\N` is NULL) or `{jsonl: FILE}` (one
+JSON object per line), relative to the YAML file: see [tables from CSV or JSON
+lines](../how-to/files.md#tables-from-csv-or-json-lines). A section in the files makes its whole
 table managed: a row that is in no file is deleted."""
 
 TABLE = {
     "mysql_servers": "A `status` that is not given is left alone, so a server that an operator took"
     " out stays out. A new row gets ONLINE.",
     "mysql_users": "A user is one row unless `frontend` or `backend` is given. Without `password`,"
-    " an existing user keeps the one he has. For a new user that is an error.",
+    " an existing user keeps the present one. For a new user, that is an error.",
     "mysql_query_rules": "A rule in a file is active unless it says `active: false`.",
 }
 
 VARIABLES = """\
 The variables that `variables:` can set, with the defaults of a fresh ProxySQL 2.7.1. A variable
-that the files do not name is left alone. A variable that this ProxySQL does not have is an error,
-because ProxySQL would silently drop it. So is a value that ProxySQL would refuse, round or change.
+that the files do not name is left alone. A variable that this ProxySQL lacks is an error, because
+ProxySQL would silently drop it. So is a value that ProxySQL would refuse, round or change.
 Secret values are never shown.
 
-`mysql-default_charset` and `mysql-default_collation_connection` are named together: ProxySQL lets
-the collation change the character set.
+Name `mysql-default_charset` and `mysql-default_collation_connection` together: in ProxySQL, the
+collation changes the character set.
 
 `proxyctl schema --key mysql-threads` shows one of them in the terminal."""
 
@@ -124,8 +124,8 @@ EXIT_CODE = {
     " fails, or a finding of `lint`, `doctor` or `validate` that is an error.",
     "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, `nodes discover`"
     " with files, or `import --check`. Or something needs a decision: `upgrade-check`.",
-    "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that exists"
-    " already, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
+    "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that already"
+    " exists, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
     "INCOMPLETE": "An `apply` or a `rollback` did not finish; the message lists what each layer of"
     " each admin module holds. Or it finished, and the members of a ProxySQL Cluster that it names"
     " do not follow. Or a watch (`--watch`) saw harm, and the message says what was restored; or it"
