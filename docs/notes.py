@@ -1,4 +1,4 @@
-"""The sentences of the reference pages that no program shows."""
+"""The sentences of the reference pages that the program does not show."""
 
 from __future__ import annotations
 
