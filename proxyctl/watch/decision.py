@@ -87,7 +87,9 @@ class InstanceReading:
     is_empty: bool = False
     """Whether no layer has any row of the managed tables."""
     started_at: float | None = None
-    """When ProxySQL started; None if unknown."""
+    """When ProxySQL started, at the latest; None if unknown."""
+    answer_s: float = 0.0
+    """How much earlier that may be: the time until the uptime was answered. Units: seconds."""
     holder: str = ""
     """The command that holds the lock, in words; '' without a lock."""
     was_interrupted: bool = False
@@ -161,7 +163,8 @@ def judge(
 def _awake(memory: InstanceMemory, reading: InstanceReading, now: float) -> InstanceMemory:
     """Return the memory of an instance that answers; a restart makes it a new instance."""
     started, before = reading.started_at, memory.started_at
-    if started is not None and before is not None and started - before > JITTER_S:
+    latest = None if before is None else before + reading.answer_s + JITTER_S
+    if started is not None and latest is not None and started > latest:
         return InstanceMemory(None, started, Origin.RESTARTED, now)
     return replace(memory, started_at=started or before, misses=0, ask_again_at=0.0)
 

@@ -23,15 +23,17 @@ def read_instance(
     """
     holder = read_holder(client)
     is_dead = holder is not None and holder.is_dead()
+    asked_at = now()
     uptime = read_uptime(client)
-    started_at = None if uptime is None else now() - uptime
+    answered_at = now()
     plan = plan_files(client, files, options)
     return plan, InstanceReading(
         plan.is_in_sync,
         _hash_of_desired(plan),
         hash((plan.fingerprint, *plan.secrets)),
         _is_empty(plan),
-        started_at,
+        None if uptime is None else answered_at - uptime,
+        answered_at - asked_at,
         holder.text() if holder is not None and not is_dead else "",
         was_interrupted=is_dead,
     )

@@ -74,6 +74,22 @@ def test_a_hand_edit_is_taken_back_after_the_grace(synced: Fleet) -> None:
     assert synced.weight() == "100"
 
 
+def test_a_slow_answer_is_not_taken_for_a_restart(synced: Fleet) -> None:
+    """After a restart a difference would not wait for the grace."""
+
+    def delay(_connection: int, sql: str, _answer: bytes) -> None:
+        if "ProxySQL_Uptime" in sql:
+            time.sleep(4)
+
+    def edit() -> None:
+        synced.proxy.watch = delay
+        synced.edit()
+
+    found = synced.watch("--apply", "--grace", "1h", steps=[edit])
+    assert events(found, "px1") == ["in_sync", "edited"]
+    assert synced.weight() == "7"
+
+
 def test_pending_edits_of_others_are_never_overwritten(synced: Fleet) -> None:
     px1 = synced.instances[0]
     found = synced.watch(

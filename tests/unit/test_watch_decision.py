@@ -121,6 +121,9 @@ def test_uptimes_in_whole_seconds_are_no_restart() -> None:
     one = Watched()
     one.at(0, IN_SYNC)
     assert one.does(60, replace(EDITED, started_at=OLD + 1.5)) == (WAIT, Situation.EDITED)
+    slow = replace(EDITED, started_at=OLD + 6, answer_s=5)
+    assert one.does(70, slow) == (WAIT, Situation.EDITED)
+    assert one.does(80, EDITED) == (WAIT, Situation.EDITED)
 
 
 def test_a_watch_that_only_reports() -> None:
