@@ -189,9 +189,16 @@ class FleetWatch:
         return mistakes, not unresolved
 
     def _know(self, targets: Sequence[Target], unresolved: Container[str]) -> None:
-        """Know these instances, and those of `unresolved` names. Changes: `_instances`."""
-        named = {target.name for target in targets}
-        others = {name: one for name, one in self._instances.items() if name not in named}
+        """Know these instances, and those of `unresolved` names. Changes: `_instances`.
+
+        One that has moved to another address is a new one.
+        """
+        addresses = {target.name: target.login.address for target in targets}
+        others = {
+            name: one
+            for name, one in self._instances.items()
+            if one.status.address != addresses.get(name)
+        }
         kept = {name for name, one in others.items() if one.dns in unresolved}
         self._leave_unplanned(kept)
         for name in others.keys() - kept:

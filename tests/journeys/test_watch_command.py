@@ -255,6 +255,18 @@ def test_an_instance_that_leaves_the_files_is_gone(synced: Fleet) -> None:
     assert events(found, "px2") == ["in_sync", "gone"]
 
 
+def test_an_instance_that_moves_is_another_one(synced: Fleet) -> None:
+    """As a replacement with the same name: what the watch knows of the old one does not hold."""
+    with Sandbox(variables={"mysql-monitor_enabled": "false"}) as other:
+        ports = [other.port, synced.instances[1].port]
+        found = synced.watch("--apply", steps=[lambda: synced.project.write(FILES + listed(ports))])
+        address = f"{other.host}:{other.port}"
+    assert events(found, "px1") == ["in_sync", "gone", "differs", "applied"]
+    assert line_of(found, "gone")["address"] == f"127.0.0.1:{synced.proxy.port}"
+    assert line_of(found, "differs")["message"] == "the instance holds none of the rows"
+    assert {line_of(found, event)["address"] for event in ("differs", "applied")} == {address}
+
+
 def test_a_signal_during_an_apply_restores_it(synced: Fleet) -> None:
     sent: list[str] = []
 
