@@ -222,6 +222,7 @@ class FleetWatch:
         return plan_each(targets, self._read, workers=workers, done=self._get_on)
 
     def _read(self, client: AdminClient, target: Target) -> Plan:
+        self._instances[target.name].status.is_up = True  # it has answered the login
         options = self._request.rollout.apply.options
         plan, reading = read_instance(client, target.files, options, self._request.now)
         self._readings[target.name] = reading
@@ -423,7 +424,7 @@ def _note_plan(status: InstanceStatus, figures: PlanFigures | None) -> None:
     """Note the numbers of a plan, None if there is none. Changes: status."""
     status.plan, status.has_planned = figures, figures is not None
     if figures is not None:
-        status.is_up, status.planned_at = True, time.time()
+        status.planned_at = time.time()
 
 
 def _in_sync(figures: PlanFigures | None) -> PlanFigures | None:

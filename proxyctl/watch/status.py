@@ -95,8 +95,8 @@ class InstanceStatus:
     """The address of the admin interface."""
     situation: Situation = Situation.UNPLANNED
     """The situation."""
-    is_up: bool = False
-    """Whether it answered when it was last asked."""
+    is_up: bool | None = None
+    """Whether it answered when it was last asked; None before that."""
     plan: PlanFigures | None = None
     """The numbers of the last plan, if the last attempt at one succeeded."""
     planned_at: float | None = None

@@ -325,6 +325,20 @@ def test_metrics_tell_the_story(synced: Fleet) -> None:
     assert not any(secret in text for secret in SECRETS.values() for text in seen)
 
 
+def test_an_instance_is_up_while_the_files_have_mistakes(synced: Fleet) -> None:
+    port, seen = free_port(), []
+
+    def look() -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            seen.append(samples(answer.read().decode()))
+
+    synced.write(FILES.replace("weight: 1}", "weight: heavy}"))
+    synced.instances[1].sandbox.stop()  # type: ignore[union-attr]
+    synced.watch("--metrics", f"127.0.0.1:{port}", steps=[look])
+    assert seen[0]["files_mistakes",] == 1
+    assert (seen[0]["instance_up", "px1"], seen[0]["instance_up", "px2"]) == (1, 0)
+
+
 def test_an_apply_is_noted_before_the_next_one_begins(synced: Fleet) -> None:
     """A rollout over a large fleet takes long."""
     port, seen = free_port(), []

@@ -40,7 +40,7 @@ PX1 = InstanceStatus(
     applies=2,
     failed_applies=1,
 )
-PX2 = InstanceStatus("px2", "10.0.0.2:6032", Situation.UNREACHABLE)
+PX2 = InstanceStatus("px2", "10.0.0.2:6032", Situation.UNREACHABLE, is_up=False)
 
 
 @dataclass
