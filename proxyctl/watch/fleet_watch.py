@@ -184,8 +184,7 @@ class FleetWatch:
         if wrong or fleet.planned:  # otherwise no instance compiled the files
             mistakes = self._say_mistakes(wrong)
         if chosen and not wrong:
-            by_name = {target.name: target for target in targets}
-            self._apply([by_name[planned.name] for planned in chosen], Fleet(chosen))
+            self._apply(targets, Fleet(chosen))
         return mistakes, not unresolved
 
     def _know(self, targets: Sequence[Target], unresolved: Container[str]) -> None:
@@ -292,7 +291,10 @@ class FleetWatch:
     # Applies --------------------------------------------------------------------------------------
 
     def _apply(self, targets: Sequence[Target], fleet: Fleet) -> None:
-        """Apply to the chosen instances, and note the results. Changes: `_instances`."""
+        """Apply to the instances of `fleet`, and note the results. Changes: `_instances`.
+
+        `targets`: all instances that are watched.
+        """
         by_name, noted = {planned.name: planned for planned in fleet.planned}, set()
 
         def note(rolled: Rolled) -> None:
