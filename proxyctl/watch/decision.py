@@ -21,7 +21,8 @@ LONGEST_BACKOFF_S = 300.0
 ASKED_EACH_ROUND = 3
 """How often an instance that does not answer is asked in each round, before it is asked less."""
 JITTER_S = 2.0
-"""A start that is later by more is a restart: uptimes are whole seconds. Units: seconds."""
+"""A start that is later by more, besides the time of the answer, is a restart: uptimes are whole
+seconds. Units: seconds."""
 
 
 class Action(StrEnum):
@@ -178,7 +179,7 @@ def _origin(
         return Origin.EDIT if memory.in_sync_with == reading.desired else Origin.FILES
     if reading.was_interrupted:
         return Origin.INTERRUPTED
-    # No hand edit is older than ProxySQL itself.
+    # One that has just started has to be filled soon, and a hand edit by then is unlikely.
     is_young = reading.started_at is not None and now - reading.started_at < rules.grace_s
     return Origin.STARTED if is_young else Origin.UNKNOWN
 

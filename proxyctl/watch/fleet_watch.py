@@ -114,7 +114,8 @@ class PausedRollout:
 class FleetWatch:
     """Watches a fleet, a round at a time.
 
-    `status`: what holds after the last round. `active_at`: when it last got on, by its clock.
+    `status`: what holds after the last round. `active_at`: when it last made progress, by the
+    clock of the request.
     """
 
     def __init__(self, request: WatchRequest) -> None:
@@ -132,7 +133,7 @@ class FleetWatch:
 
         Raises: UsageError in the first round; KeyboardInterrupt after a signal.
         """
-        self._get_on()
+        self._note_progress()
         began = self._request.now()
         is_paused = self._request.rules.applies and self._request.is_paused()
         text = "the pause file exists: nothing is applied" if is_paused else ""
@@ -148,14 +149,14 @@ class FleetWatch:
             self._request.files_changed_at(),
             is_paused,
         )
-        self._get_on()
+        self._note_progress()
         if self.was_interrupted:
             raise KeyboardInterrupt
 
     def _statuses(self) -> list[InstanceStatus]:
         return [replace(one.status) for one in self._instances.values()]
 
-    def _get_on(self, _step: object = None) -> None:
+    def _note_progress(self, _step: object = None) -> None:
         self.active_at = self._request.now()
 
     def _look(self, *, is_paused: bool) -> tuple[int, bool]:
@@ -218,7 +219,7 @@ class FleetWatch:
         """Plan the instances, and note what else a decision needs. Changes: `_readings`."""
         self._readings = {}
         workers = self._request.rollout.workers
-        return plan_each(targets, self._read, workers=workers, done=self._get_on)
+        return plan_each(targets, self._read, workers=workers, done=self._note_progress)
 
     def _read(self, client: AdminClient, target: Target) -> Plan:
         self._instances[target.name].status.is_up = True  # it has answered the login
@@ -305,7 +306,7 @@ class FleetWatch:
 
         pause = PausedRollout(self._request.is_paused, note)
         apply = self._request.rollout.apply
-        apply = replace(apply, reporter=replace(apply.reporter, progress=self._get_on))
+        apply = replace(apply, reporter=replace(apply.reporter, progress=self._note_progress))
         request = replace(self._request.rollout, apply=apply, watch=pause)
         rollout = roll_out(targets, fleet, request)
         self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED

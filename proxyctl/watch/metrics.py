@@ -61,7 +61,7 @@ def _watch_metrics(status: WatchStatus) -> Iterator[Metric]:
         "watch_round_timestamp_seconds": ("When the last round ended.", status.ended_at),
         "watch_paused": ("1 while the pause file exists.", status.is_paused),
         "watch_instances": ("Instances that are watched.", len(status.instances)),
-        "watch_instances_known": ("0 while a DNS name has no address.", status.are_known),
+        "watch_instances_known": ("0 while not all instances are known.", status.are_known),
         "files_valid": ("0 while the files have mistakes.", status.mistakes == 0),
         "files_mistakes": ("Mistakes in the files.", status.mistakes),
         "files_changed_timestamp_seconds": (
