@@ -33,7 +33,7 @@ def test_a_variable() -> None:
     assert proxyctl("schema", "--key", "pgsql-max_connections").out == (
         "pgsql-max_connections\n"
         "\n"
-        "The most client connections at the same time; further clients are refused.\n"
+        "Maximum number of simultaneous client connections; further clients are refused.\n"
         "\n"
         "an integer from 1 to 1000000; default `10000`; since 3.0.0-alpha\n"
         "\n"
