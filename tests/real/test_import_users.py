@@ -197,7 +197,7 @@ def test_an_account_that_may_not_read_accounts_is_refused(
     monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "app-password")
     refused = imported(server)
     assert refused.code == 1
-    assert "'app' must be allowed to read the schema mysql" in refused.text
+    assert "let 'app' read the schema mysql" in refused.text
     monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "wrong")
     wrong = imported(server)
     assert wrong.code == 1
