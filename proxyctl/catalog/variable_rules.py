@@ -105,8 +105,8 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
         # Measured: with 200, `SELECT f(1,a)` ends the process.
         return Complaint(
             f"ProxySQL {version} keeps it in one signed byte and reads {number} as a negative"
-            " number: a query with a list can end the process",
-            "take at most 127",
+            " number: a query with a list can crash the process",
+            "set at most 127",
         )
     if name in STEPS and runtime_text(name, str(number)) != str(number):
         listed = ", ".join(map(str, STEPS[name]))
@@ -321,9 +321,11 @@ def interfaces_complaint(text: str) -> Complaint | None:
         if entry[0].isspace():
             return Complaint(f"the blank is part of the interface {entry!r}", "remove the blank")
         if match is None or not 0 < int(match["port"] or 1) <= 65535:
-            return Complaint(f"{entry!r} is no address with a port, and no path of a socket", fix)
+            return Complaint(
+                f"{entry!r} is neither an address with a port nor the path of a socket", fix
+            )
         if re.search("[,:/]", match["rest"] or ""):
-            message = f"ProxySQL takes {entry!r} for one interface, and loses what follows the port"
+            message = f"ProxySQL reads {entry!r} as one interface and drops the text after the port"
             return Complaint(message, fix)
     return None
 

@@ -146,7 +146,7 @@ class BackendOptions:
     )
     backend_unverified: bool = flag(
         "--backend-unverified",
-        "Send the password itself if a server asks for it: whoever stands in between gets it.",
+        "Send the password itself if a server asks for it: anyone in between can read it.",
     )
 
     def trust(self) -> Trust:

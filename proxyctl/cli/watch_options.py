@@ -42,13 +42,13 @@ class WatchOptions:
     watch: float | None = value(
         "TIME",
         "Watch the traffic this long after the apply, such as 5m, and roll back if the change does"
-        " harm. It is compared with the traffic since the command began: proxyctl waits before the"
-        " apply until that is as long, but at most 30s.",
+        " harm. It is compared with the traffic since the command began: before the apply, proxyctl"
+        " waits until that period is as long, but at most 30s.",
         parser=parsed("--watch", watch_seconds),
     )
     abort_if: list[str] | None = value(
         "BOUND",
-        "With --watch: what is harm, in place of the default of the same counter; repeatable."
+        "With --watch: what counts as harm, in place of the counter's default; repeatable."
         " errors>3x (than before; or errors>5/s), waiting>3x (sessions without a connection; or"
         " waiting>10), failures>3x (connections to servers; or failures>5/s), time>5x.",
         parser=parsed("--abort-if", _bound),

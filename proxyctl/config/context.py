@@ -104,7 +104,7 @@ class Compilation:
 
 SPECIAL = {
     "version": "Version of the file format.",
-    "proxysql_version": "The ProxySQL that the files are for, where no instance is asked.",
+    "proxysql_version": "The ProxySQL that the files are for, if no instance is asked.",
     "instances": "The ProxySQL instances, and how to reach their admin interfaces.",
     "variables": "Variables to set. Those that are not named are left alone.",
     "hostgroups": "Names for hostgroup numbers, and attributes of hostgroups.",
@@ -115,7 +115,7 @@ SPECIAL = {
     "policies": "Rules of the house: expressions that must hold for rows, or for changes.",
     "guards": "What an apply refuses to do without --force.",
     "lint": "What `proxyctl lint` leaves out.",
-    "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
+    "keep_fast_routing_alive": "Add a rule if fast routing would be skipped.",
 }
 """The sections that are more than a table, and their descriptions."""
 

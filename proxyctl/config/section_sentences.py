@@ -60,7 +60,7 @@ SENTENCES = {
     "routing_tests.expect.OK_msg": "The OK that the client gets instead.",
     "policies.name": "The name, for messages.",
     "policies.for": "A table, such as `mysql_users` or `mysql_variables`, or `change`.",
-    "policies.that": "An expression of Jinja2 that is true where the policy holds. It sees `row`"
+    "policies.that": "A Jinja2 expression that is true if the policy holds. It sees `row`"
     " and `hostgroups`; for `change` it sees `table`, `action`, `before`, `after`, `instance` and"
     " `hostgroups`.",
     "policies.message": "What the author of such a row or change is told, as plain text.",
@@ -74,8 +74,8 @@ SENTENCES = {
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
     " another one was loaded with later.",
-    "guards.drained_elsewhere": "A node of a family is drained in all layers, as where another"
-    " member of a ProxySQL Cluster drained it, and the files say otherwise.",
+    "guards.drained_elsewhere": "A node of a family is drained in all layers, as if another"
+    " member of a ProxySQL Cluster had drained it, and the files say otherwise.",
     "guards.shard_moves": "Tables of sharding or schemas of fast routing change shard, whoever owns"
     " their rows. It is allowed with"
     " `--allow-shard-moves`.",

@@ -160,13 +160,13 @@ def _syntax_fix(problem: str, text: str, mark: Mark) -> str | None:
     if problem == "found unknown escape character":
         return "use single quotes: there a backslash is a backslash"
     if problem == "mapping values are not allowed in this context":
-        return "quote text that holds a colon and a blank"
+        return "quote text that contains a colon and a space"
     if problem != "found character that cannot start any token":
         return None
     line = text.split("\n")[mark.line : mark.line + 1]
     character = line[0][mark.column : mark.column + 1] if line else ""
     if character == "\t":
-        return "indent with blanks: YAML allows no tabs there"
+        return "indent with spaces: YAML allows no tabs there"
     return f"quote text that begins with {character}" if character else None
 
 

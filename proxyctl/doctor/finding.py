@@ -27,9 +27,9 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 CODES = {
     "monitor-off": Code(_W, "The monitor is off, so nothing notices a failed server."),
     "monitor-denied": Code(_E, "A server refuses the monitor's account."),
-    "backend-unreachable": Code(_E, "The monitor gets no connection to a server."),
+    "backend-unreachable": Code(_E, "The monitor cannot connect to a server."),
     "monitor-check-failed": Code(_E, "The monitor reaches a server, but a check fails."),
-    "server-shunned": Code(_W, "A server is SHUNNED, and ONLINE in no hostgroup."),
+    "server-shunned": Code(_W, "A server is SHUNNED, and not ONLINE in any hostgroup."),
     "server-stays-shunned": Code(
         _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never undoes that."
     ),
@@ -62,17 +62,18 @@ CODES = {
     "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
     "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),
     "mistyped-cells": Code(
-        _W, "Cells have a type, such as BLOB, that SQL tells apart from what ProxySQL reads."
+        _W,
+        "Cells have a type, such as BLOB, so SQL does not match the value that ProxySQL reads.",
     ),
     "restart-pending": Code(_N, "A variable changes its value at the next restart."),
-    "cluster-no-account": Code(_E, "The instance has peers but no account to ask them with."),
+    "cluster-no-account": Code(_E, "The instance has peers but no account to query them with."),
     "peer-silent": Code(_E, "A peer never answered, or stopped answering."),
     "peer-differs": Code(_E, "A peer and this instance hold different rows for 30 s or longer."),
     "peer-not-synchronised": Code(
         _W, "A peer differs in an admin module that this instance does not synchronise."
     ),
     "server-version-unreadable": Code(
-        _E, "`mysql-server_version` is no version: some clients fail to log in."
+        _E, "`mysql-server_version` is not a version: some clients fail to log in."
     ),
     "server-version-differs": Code(_W, "`mysql-server_version` does not fit the servers."),
     "server-version-unknown": Code(_N, "The version of a server could not be read."),
@@ -83,13 +84,13 @@ CODES = {
     "digests-large": Code(_W, "The digests take 250 MB or more (read with `--memory` only)."),
     "memory-large": Code(_N, "ProxySQL holds 1 GB or more."),
     "security-fixes-missing": Code(_W, "A newer release of ProxySQL closes security holes."),
-    "release-unknown": Code(_N, "ProxySQL is newer than what this proxyctl knows."),
+    "release-unknown": Code(_N, "ProxySQL is newer than the releases that this proxyctl knows."),
     "fast-routing-skipped": Code(
-        _E, "Defect: fast routing is ignored where the last rule has apply 1."
+        _E, "Defect: fast routing is ignored if the last rule has apply 1."
     ),
     "re2-replaces-by-case": Code(_W, "Defect: with RE2, replace_pattern is case-sensitive."),
     "maintenance-not-seen": Code(
-        _W, "Defect: the monitor reads pxc_maint_mode of servers of 5.7 and 8 only."
+        _W, "Defect: the monitor reads pxc_maint_mode only of servers of 5.7 and 8."
     ),
 }
 """All kinds of findings. Codes are stable: scripts ignore findings by code."""

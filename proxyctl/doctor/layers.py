@@ -54,11 +54,11 @@ def _publish(facts: Facts, module: str) -> str:
 
 def _mistyped(facts: Facts) -> Iterator[Diagnosis]:
     for cells in facts.mistyped:
-        danger = ", and a second row for the same key can end ProxySQL" if cells.is_key else ""
+        danger = ", and a second row for the same key can crash ProxySQL" if cells.is_key else ""
         yield Diagnosis(
             "mistyped-cells",
             cells.subject,
-            f"{cells.rows}: {cells.type.name}, which a comparison in SQL tells apart from what"
+            f"{cells.rows}: {cells.type.name}, so comparisons in SQL do not match the value that"
             f" ProxySQL reads{danger}",
             cells.fix,
         )

@@ -171,7 +171,7 @@ def _unknown(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis.of_servers(
             "server-version-unknown",
             nodes,
-            f"proxyctl could not ask from this machine for version and TLS: {reason}",
+            f"proxyctl could not query version and TLS from this machine: {reason}",
             "run doctor on a machine from which the monitor's account can log in, or with --no-ask",
         )
 

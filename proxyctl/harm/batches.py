@@ -70,7 +70,7 @@ class BatchWatch:
             for target, rolled in unit.items()
             if rolled.state in _CHANGED and rolled.error is None
         }
-        whole = f"proxyctl rollback --all {rollout} takes the whole rollout back"
+        whole = f"proxyctl rollback --all {rollout} undoes the whole rollout"
         harmed, failed = self._judge([*changed], whole)
         results = {
             target: replace(changed[target], error=self._not_judged(changed[target], target, error))
@@ -108,7 +108,7 @@ class BatchWatch:
             is_over.set()
             names = ", ".join(target.name for target in targets)
             self._request.reporter.warning(
-                f"interrupted while watching: nothing is decided, and the change stays at {names};"
+                f"interrupted while watching: no verdict, and the change stays at {names};"
                 f" {way_back}"
             )
             raise
@@ -119,8 +119,7 @@ class BatchWatch:
         if rolled.result is not None:
             return not_judged(WatchedApply(target, self._request, rolled.result), error)
         return ApplyError(
-            f"{rolled.name}: the watch ended: {error.message}: nothing is decided, and the change"
-            " stays"
+            f"{rolled.name}: the watch failed: {error.message}: no verdict, and the change stays"
         )
 
     def _take_back(

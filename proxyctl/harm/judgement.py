@@ -187,7 +187,7 @@ class HarmJudge:
                 is_beyond = count > bound.limit
             if is_beyond:
                 verb = "waits" if count == 1 else "wait"
-                where = f"hostgroup {hostgroup}{', which answers nobody' if is_dead else ''}"
+                where = f"hostgroup {hostgroup}{', which answers no queries' if is_dead else ''}"
                 beyond[f"waiting {hostgroup}"] = (
                     f"{counted(count, 'session')} {verb} for a connection in {where};"
                     f" before {before}"

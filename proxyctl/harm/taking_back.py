@@ -75,12 +75,12 @@ def not_judged(apply: WatchedApply, error: BaseException) -> ApplyError:
     is_interrupt = isinstance(error, KeyboardInterrupt)
     kind = InterruptedApplyError if is_interrupt else ApplyError
     first, *then = error_texts(error)
-    reason = "interrupted while watching" if is_interrupt else f"the watch ended: {first}"
+    reason = "interrupted while watching" if is_interrupt else f"the watch failed: {first}"
     return _error(
         kind(
-            f"{apply.target.name}: applied, but {reason}: nothing is decided, and the change stays",
+            f"{apply.target.name}: applied, but {reason}: no verdict, and the change stays",
             then=then,
-            fix=f"take it back: {apply.rollback_command}",
+            fix=f"roll it back: {apply.rollback_command}",
             layers=apply.layers,
         ),
         apply,
@@ -100,7 +100,7 @@ def take_back(
         plan, result = _roll_back(client, apply)
     except (ProxyctlError, KeyboardInterrupt) as error:
         return not_taken_back(apply, error, message, seen), False
-    restored = "nothing had to be restored: somebody took the change back meanwhile"
+    restored = "nothing had to be restored: another session has already reverted the change"
     layers = apply.layers
     if result is not None:
         restored, layers = _restored(plan), [module.text() for module in result.modules]
@@ -124,8 +124,8 @@ def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyRes
     newest = next((kept for kept in history(client.address) if not _is_by_hand(kept)), None)
     if newest is not None and newest.path.name != apply.snapshot.name:
         raise RefusedError(
-            "somebody has applied another change since, which may be what does harm",
-            fix="look at it with proxyctl history; to take this change back all the same",
+            "another change has been applied since, and may be the one that does harm",
+            fix="look at it with proxyctl history; to roll this change back anyway",
         )
     snapshot = read(apply.snapshot)
     check_fit(client, snapshot)
@@ -144,8 +144,8 @@ def _roll_back(client: AdminClient, apply: WatchedApply) -> tuple[Plan, ApplyRes
         plan, current = rollback_plan(client, snapshot, options, staged)
         if not plan.is_in_sync and not _is_as_applied(client, apply):
             raise RefusedError(
-                "somebody has changed the configuration since, which may be what does harm",
-                fix="look at it with proxyctl plan; to take this change back all the same",
+                "the configuration has been changed since, which may be what does harm",
+                fix="look at it with proxyctl plan; to roll this change back anyway",
             )
         return plan, current
 

@@ -53,8 +53,8 @@ class Patience(NamedTuple):
     seconds: float
     reason: str = "the admin interface is busy"
     fix: str = (
-        "somebody may be reading a large statistics table, or has ProxySQL's files locked; try"
-        " again"
+        "try again: another session may be reading a large statistics table, or another program"
+        " may have locked ProxySQL's files"
     )
 
 

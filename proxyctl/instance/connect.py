@@ -201,7 +201,7 @@ _NO_GREETING = 2013
 """PyMySQL's code for a connection without a greeting."""
 _MUTE = (
     f"{PORTS}; if it is the admin port, see with `fuser -v proxysql.db` in the datadir which other"
-    " program (a backup, sqlite3) has the file locked: ProxySQL answers nobody until it is free"
+    " program (a backup, sqlite3) has the file locked: ProxySQL does not answer until it is free"
 )
 _NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 

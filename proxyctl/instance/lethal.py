@@ -46,7 +46,7 @@ LETHAL: Mapping[str, tuple[str, ...]] = {
 
 _FIXES = {
     "PROXYSQL SERVERS": "correct the row in MEMORY, SAVE {module} TO DISK and restart ProxySQL: a"
-    " LOAD would end it too"
+    " LOAD would crash it too"
 }
 
 _FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
@@ -99,9 +99,9 @@ def refuse_stopped(client: AdminClient) -> None:
     )
     if is_stopped == [("1",)]:
         raise InstanceError(
-            f"{client.address}: somebody sent PROXYSQL STOP: RUNTIME shows no servers or users,"
-            " and a read of its rules would end ProxySQL",
-            fix="send PROXYSQL START, which loads what DISK has: rows that nobody saved are lost",
+            f"{client.address}: ProxySQL received PROXYSQL STOP: RUNTIME shows no servers or"
+            " users, and reading its rules would crash ProxySQL",
+            fix="send PROXYSQL START, which loads DISK: unsaved rows are lost",
         )
 
 
@@ -137,7 +137,7 @@ def _refuse_negative(client: AdminClient, table: Table) -> None:
         module = table.admin_module
         raise InstanceError(
             f"{client.address}: {row_name(table.name, (*key,))} has a number that ProxySQL reads as"
-            " negative. If it is at RUNTIME, ProxySQL ends as soon as that is read",
+            " negative. If it is at RUNTIME, ProxySQL crashes as soon as RUNTIME is read",
             fix=_FIXES.get(module, _FIX).format(module=module),
         )
 
@@ -170,7 +170,7 @@ def refuse_twins(client: AdminClient, tables: Iterable[tuple[Layout, Layer]]) ->
             raise InstanceError(
                 f"{client.address}: {source} has two rows for {row_name(table.name, (*key,))}:"
                 " their keys differ in type only, which ProxySQL does not see. A LOAD, a read of"
-                " RUNTIME or a restart may end it",
+                " RUNTIME or a restart may crash it",
                 fix=_twin_fix(table, layer, (first, last)),
             )
 
@@ -182,7 +182,7 @@ def _positions(table: Table) -> list[str]:
 def _twin_fix(table: Table, layer: Layer, rows: tuple[str | None, str | None]) -> str:
     module = table.admin_module
     if layer is Layer.DISK:
-        return f"SAVE {module} TO DISK: it replaces DISK by MEMORY, which has no such rows"
+        return f"SAVE {module} TO DISK: it replaces DISK with MEMORY, which has no such rows"
     return (
         f"SELECT rowid, * FROM {table.name} WHERE rowid IN ({rows[0]},{rows[1]}); keep one of them:"
         f" DELETE FROM {table.name} WHERE rowid={rows[1]}; then LOAD {module} TO RUNTIME and SAVE"

@@ -273,7 +273,7 @@ class Lock:
         self._is_held, self._is_lost = False, True
         reason = "the lock was removed, by unlock or by another apply that has finished"
         if holder is not None and holder.stage != _ABANDONED:
-            reason = f"the lock was taken by somebody else: {holder.text()}"
+            reason = f"another command took the lock: {holder.text()}"
         return RefusedError(
             f"{self.client.address}: {reason}",
             fix="run plan again to see the current state",

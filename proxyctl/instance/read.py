@@ -389,7 +389,7 @@ _DISK_FIX = (
 )
 
 _DISK_PATIENCE = Patience(
-    5.0, f"{_DISK_LOCKED}, and ProxySQL answers no administrator until it is free", _DISK_FIX
+    5.0, f"{_DISK_LOCKED}, and the admin interface does not answer until it is free", _DISK_FIX
 )
 
 

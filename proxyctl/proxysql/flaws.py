@@ -81,7 +81,7 @@ def _host(name: object) -> ValueFlaw | None:
     if name == "":
         return ValueFlaw("hostname", "an empty host name", _WRITE_HOST)
     if url := _SCHEME.fullmatch(name):
-        return ValueFlaw("hostname", "a URL is no host name", _written(url[1], url[2]))
+        return ValueFlaw("hostname", "a URL is not a host name", _written(url[1], url[2]))
     if ":" in name and _is_ipv6(name):
         return None
     parts = _WITH_PORT.fullmatch(name)
@@ -89,7 +89,7 @@ def _host(name: object) -> ValueFlaw | None:
         message = "an IPv6 address has no brackets here"
         return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if parts and parts[2] is not None:
-        message = "the port is no part of the host name"
+        message = "the port is not part of the host name"
         return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if not _NAME.fullmatch(name):
         wrong = next(letter for letter in name if not _NAME.match(letter))
@@ -97,7 +97,7 @@ def _host(name: object) -> ValueFlaw | None:
         fix = "write one name or one address, and nothing else"
         return ValueFlaw("hostname", f"no host name has {what}", fix)
     if _NUMBERS.fullmatch(name) and not _is_ipv4(name):
-        return ValueFlaw("hostname", f"{name} is no IPv4 address", "correct the address")
+        return ValueFlaw("hostname", f"{name} is not an IPv4 address", "correct the address")
     return None
 
 
@@ -208,7 +208,7 @@ def _route(cells: RowValues) -> ValueFlaw | None:
     uri = cells["uri"]
     if not isinstance(uri, str) or not re.search("[/']", uri):
         return None
-    message = "ProxySQL looks for a route of one name behind /sync/, without a slash or quote"
+    message = "ProxySQL looks for a route of one name after /sync/, without a slash or quote"
     names = [part for part in re.split("[/']", uri) if part and part != "sync"]
     return ValueFlaw(
         "uri", message, f"write {names[0]!r}" if names else "write the name of the route"

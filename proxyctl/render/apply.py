@@ -76,7 +76,7 @@ def _problems(rolled: Rolled) -> Iterator[str]:
     if rolled.error is not None:
         yield from map(printable, rolled.error.lines())
     if rolled.shunned:
-        yield f"SHUNNED since: {', '.join(map(printable, rolled.shunned))}"
+        yield f"SHUNNED since the change: {', '.join(map(printable, rolled.shunned))}"
     for peer in rolled.behind:
         yield from _peer_lines(peer)
 

@@ -147,7 +147,7 @@ def chain_lines(
                 text = text if step.rewritten is None else step.rewritten
         elif reason is Reason.NOT_REACHED and not lists_all:
             count = counted(len(steps), "rule")
-            lines.append(f"  {'':{width}}  {count} behind it not reached")
+            lines.append(f"  {'':{width}}  {count} after it not reached")
         elif len(steps) > LISTED_ALIKE and not lists_all:
             first, last = steps[0].rule_id, steps[-1].rule_id
             miss = _miss_text(reason, explainer.dialect)
@@ -317,7 +317,7 @@ def _copy_text(copy: Route, explainer: Explainer) -> str:
     """Return where a mirror sends the copy of a query, and why there."""
     to = destination_text(copy, explainer.names)
     if copy.source is HostgroupOrigin.FAST_ROUTING:
-        return f"{to}: fast routing decides about copies, too, before mirror_hostgroup"
+        return f"{to}: fast routing also decides where copies go, before mirror_hostgroup"
     if copy.source is HostgroupOrigin.RULE:
         rule = "" if copy.rule_id is None else f"rule {copy.rule_id}{explainer.owner(copy.rule_id)}"
         return f"{to}, {rule or 'mirror_hostgroup'}"

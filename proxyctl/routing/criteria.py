@@ -132,7 +132,7 @@ class Criteria:
     def schemaname_of_row(self, name: str) -> CriterionFlaw | None:
         """Return what is wrong with a schemaname where '' does not stand for any."""
         if not name.strip("%"):
-            problem = "% is no wildcard there" if name else "no session has it"
+            problem = "% is not a wildcard there" if name else "no session has it"
             fix = f"write a row for each {self._dialect.schema}"
             return CriterionFlaw(Effect.NEVER, f"{problem}, and the row is never used", fix)
         return self.schemaname(name)
@@ -146,7 +146,7 @@ class Criteria:
             problem = f"{what} is compared exactly, and the quotes around it count"
             return CriterionFlaw(Effect.NEVER, problem, "remove the quotes")
         if "%" in name:
-            problem = f"{what} is compared exactly: % is no wildcard there"
+            problem = f"{what} is compared exactly: % is not a wildcard there"
             fix = "leave it out for any" if name.strip("%") == "" else "write a row for each name"
             return CriterionFlaw(Effect.NEVER, problem, fix)
         return None
@@ -311,7 +311,7 @@ class Criteria:
             flaws[schema_column] = flaw
         text = str(cells["digest"])
         if normal_digest(text) is None:
-            problem = "it is no digest, and the rule never matches"
+            problem = "it is not a digest, and the rule never matches"
             flaws["digest"] = CriterionFlaw(Effect.NEVER, problem, DIGEST_FIX)
         elif flaw := self.digest(text):
             flaws["digest"] = flaw
@@ -393,7 +393,7 @@ _WORDS = {
     Never.END: ("asks for a `;` or a space at the end, which digest texts lose", "leave it out"),
     Never.START: ("asks for a beginning that no statement has", "begin with the first word"),
     Never.ANCHOR: (
-        "asks for text before its `^` or behind its `$`",
+        "asks for text before its `^` or after its `$`",
         "escape the character with a backslash, or move it to the edge",
     ),
 }

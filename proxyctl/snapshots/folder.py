@@ -103,7 +103,7 @@ def _refuse_foreign(folder: Path) -> None:
     if stat.S_ISLNK(status.st_mode):
         reason, fix = "a symbolic link", f"use the folder itself, {ways}"
     elif status.st_uid != os.geteuid():
-        reason, fix = "it belongs to somebody else", f"chown it, {ways}"
+        reason, fix = "it belongs to another user", f"chown it, {ways}"
     elif status.st_mode & 0o022:
         reason, fix = "others can write to it", f"chmod go-w {folder}, {ways}"
     else:

@@ -60,27 +60,33 @@ CODES = {
         _B, True, "A variable of digests does not fit one of the releases, so no query was routed."
     ),
     "fast-routing-starts": UpgradeCode(
-        _B, True, "Fast routing that ProxySQL skips behind a last rule with apply 1 starts to work."
+        _B, True, "Fast routing that ProxySQL skips after a last rule with apply 1 starts working."
     ),
     "fast-routing-stops": UpgradeCode(
-        _B, True, "Fast routing behind a last rule with apply 1 stops to work."
+        _B, True, "Fast routing after a last rule with apply 1 stops working."
     ),
     "pattern-changes": UpgradeCode(
-        _B, True, "A pattern compiles in one of the two regex engines only, or may match otherwise."
+        _B,
+        True,
+        "A pattern compiles in only one of the two regex engines, or may match differently.",
     ),
     "subnet-changes": UpgradeCode(
-        _B, True, "A client_addr with a subnet matches in one of the two releases only."
+        _B, True, "A client_addr with a subnet matches in only one of the two releases."
     ),
     "digest-may-change": UpgradeCode(
         _B, True, "A row matches by the hash of a digest, and hashes of some queries change."
     ),
     "password-rounds": UpgradeCode(
-        _B, True, "A hash of caching_sha2_password has a round count that the releases read apart."
+        _B,
+        True,
+        "A hash of caching_sha2_password has a round count that the releases read differently.",
     ),
     "blue-green-discovery": UpgradeCode(
         _B, True, "ProxySQL adds servers of Amazon RDS by itself during a blue/green switch."
     ),
-    "lint": UpgradeCode(_B, True, "lint finds a mistake under the release that it does not now."),
+    "lint": UpgradeCode(
+        _B, True, "lint finds a mistake under the release that it does not find now."
+    ),
     "routing-test-fails": UpgradeCode(
         _B, True, "A routing test passes now, and fails under the release."
     ),

@@ -56,14 +56,14 @@ def _fast_routing(subject: UpgradeSubject, dialect: Dialect) -> Iterator[Upgrade
     last = last_rule_in_the_way(held.layout, held.rows.values())
     if count and last is not None:
         rule = subject.row(dialect.rules, (last,))
-        skipped = f"ProxySQL skips {counted(count, 'row')} behind rule {last}, which has apply 1"
+        skipped = f"ProxySQL skips {counted(count, 'row')} after rule {last}, which has apply 1"
         yield UpgradeFinding(
             "fast-routing-starts" if starts else "fast-routing-stops",
             fast,
             f"{skipped}; from {subject.to} on, queries that match no rule follow them"
             if starts
             else f"in {subject.to}, {skipped}",
-            "decide whether queries shall follow these rows: `proxyctl explain` with"
+            "decide whether queries should follow these rows: `proxyctl explain` with"
             f" --proxysql-version {subject.to} shows where a query goes; delete the rows otherwise"
             if starts
             else "let the files add a rule that keeps fast routing alive (the default), or add a"
@@ -124,8 +124,8 @@ def _pattern_changes(old: Rule, new: Rule, engines: Sequence[RegexEngine]) -> It
             yield f"{column} has syntax that the engines may read differently"
     if is_other_engine and new.replacement is not None and _has_other_escapes(new.replacement):
         yield (
-            r"replace_pattern has a backslash before something else than 0 to 9 or another"
-            r" backslash: PCRE2 leaves the query as it is"
+            r"replace_pattern has a backslash before something other than 0 to 9 or a second"
+            r" backslash: PCRE2 leaves the query unchanged"
         )
 
 
@@ -152,7 +152,7 @@ def _subnets(
             "subnet-changes",
             f"{dialect.rules}.client_addr",
             f"a client_addr such as 10.1.0.0/16 fits {now} now, and {then} in {subject.to}",
-            "decide whether these rules shall apply to the clients of their subnets",
+            "decide whether these rules should apply to the clients of their subnets",
             subject.rows(dialect.rules, changed),
         )
 

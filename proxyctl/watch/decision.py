@@ -56,7 +56,7 @@ class Origin(StrEnum):
     RESTARTED = "ProxySQL was restarted"
     STARTED = "ProxySQL has just started"
     INTERRUPTED = "an apply was killed"
-    EDIT = "the instance was changed by somebody else"
+    EDIT = "someone else changed the instance"
     UNKNOWN = "it differed when the watch first saw it"
 
 
@@ -204,7 +204,7 @@ def _decision(
         reason = "its apply failed: nothing is tried until the files or the instance change"
         return Decision(Action.WAIT, Situation.FAILED, reason, change)
     if origin in _WITH_GRACE and now < memory.differs_since + rules.grace_s:
-        reason = f"{origin}; {rules.grace_s:g} s after that was first seen it is taken back"
+        reason = f"{origin}; it is reverted {rules.grace_s:g} s after it was first seen"
         return Decision(Action.WAIT, Situation.EDITED, reason, change)
     if is_paused:
         return Decision(Action.WAIT, Situation.PAUSED, f"{origin}; applies are paused", change)

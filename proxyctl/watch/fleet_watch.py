@@ -318,7 +318,7 @@ class FleetWatch:
         one, reading = self._instances[rolled.name], self._readings[rolled.name]
         status, error = one.status, rolled.error
         if rolled.state is State.NOT_TOUCHED:
-            reason = "applies ended before: one failed, was interrupted, or they were paused"
+            reason = "applies had stopped: one failed or was interrupted, or they were paused"
             self._note_not_applied(one, reason)
         elif error is None:
             one.memory, one.decision = applied(one.memory, reading)
@@ -390,7 +390,7 @@ class FleetWatch:
         lines = [*dict.fromkeys(line for error in errors for line in _mistake_lines(error))]
         count = len({mistake for error in errors for mistake in _mistakes(error)}) or len(lines)
         message = f"{counted(count, 'mistake')} in the files: nothing is applied" if lines else ""
-        end = ("files_valid", "the files have no mistake any more")
+        end = ("files_valid", "the files no longer have mistakes")
         self._say("files_invalid", message, end, details=lines)
         return count
 
@@ -448,7 +448,7 @@ def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Se
     details = [*rolled.notes, *([f"snapshot: {rolled.snapshot}"] if rolled.snapshot else [])]
     if rolled.is_well:
         return "applied", f"{text} at RUNTIME; every layer was read back", Level.INFO, details
-    details += [f"{server} is SHUNNED since" for server in rolled.shunned]
+    details += [f"{server} has been SHUNNED since" for server in rolled.shunned]
     details += [f"{peer.name} does not follow" for peer in rolled.behind]
     worse = counted(len(rolled.shunned) + len(rolled.behind), "problem")
     return "applied", f"{text} at RUNTIME, with {worse} since", Level.WARNING, details

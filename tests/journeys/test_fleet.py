@@ -150,7 +150,9 @@ def test_it_stops_where_a_server_gets_shunned(offline: Project, shunning: list[i
     apply = ("apply", "--all", "--auto-approve")
     found = proxyctl(*apply)
     assert found.code == 4, found.text
-    assert f"px1  127.0.0.1:{ports[0]}: applied\n  SHUNNED since: db1:3306\n" in found.out
+    assert (
+        f"px1  127.0.0.1:{ports[0]}: applied\n  SHUNNED since the change: db1:3306\n" in found.out
+    )
     assert found.out.endswith("Fleet of 3 instances: 1 applied: px1; 2 not touched: px2, px3.\n")
     (one, *_) = proxyctl(*apply, "--format", "json").json["instances"]
     assert one["state"] == "in sync"

@@ -395,6 +395,6 @@ def test_a_sandbox_without_room_goes_on_when_there_is_some(
 
 def test_a_sandbox_lets_nobody_in_from_elsewhere(offline: Project) -> None:
     everywhere = ("sandbox", "--host", "0.0.0.0")
-    ended(proxyctl(*everywhere), 64, "everybody knows the passwords", "--password-file")
+    ended(proxyctl(*everywhere), 64, "a sandbox has well-known passwords", "--password-file")
     offline.write("\n", "empty")
     ended(proxyctl(*everywhere, "--password-file", "empty"), 64, "the password is empty")

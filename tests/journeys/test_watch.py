@@ -95,7 +95,7 @@ def test_harm_is_rolled_back(offline: Project, played: PlayedTraffic) -> None:
     first, seen, restored = error["message"].splitlines()
     assert re.search(r": the apply did harm within \d+ s, and was rolled back$", first)
     assert seen == (
-        "seen: 3 sessions wait for a connection in hostgroup 20, which answers nobody; before 0"
+        "seen: 3 sessions wait for a connection in hostgroup 20, which answers no queries; before 0"
     )
     assert restored.startswith("restored: 0 added, 1 changed, 0 deleted at RUNTIME")
     assert error["fix"].startswith("correct the files: they still have the change")
@@ -210,8 +210,8 @@ def test_a_connection_that_breaks_decides_nothing(played: PlayedTraffic) -> None
     played.at_sample[2] = cut
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE
-    assert "applied, but the watch ended: " in done.err
-    assert ": nothing is decided, and the change stays\n" in done.err
+    assert "applied, but the watch failed: " in done.err
+    assert ": no verdict, and the change stays\n" in done.err
     assert "MYSQL QUERY RULES: MEMORY as in the files, RUNTIME as in the files" in done.err
     assert destination(played.sandbox) == "20"
     taken_back(done, played)
@@ -219,7 +219,7 @@ def test_a_connection_that_breaks_decides_nothing(played: PlayedTraffic) -> None
 
 def taken_back(done: Outcome, played: PlayedTraffic) -> None:
     """Run the command that an error names for taking the change back."""
-    command = done.err.rpartition("take it back: proxyctl ")[2].split()
+    command = done.err.rpartition("roll it back: proxyctl ")[2].split()
     assert proxyctl(*command, "--auto-approve").code == 0
     assert destination(played.sandbox) == "10"
 
@@ -228,7 +228,7 @@ def test_an_interrupt_keeps_the_change(played: PlayedTraffic) -> None:
     played.at_sample[2] = lambda: os.kill(os.getpid(), signal.SIGINT)
     done = apply(*WATCH)
     assert done.code == ExitCode.INTERRUPTED
-    assert "interrupted while watching: nothing is decided, and the change stays\n" in done.err
+    assert "interrupted while watching: no verdict, and the change stays\n" in done.err
     assert destination(played.sandbox) == "20"
     taken_back(done, played)
 
@@ -276,7 +276,7 @@ def test_a_later_change_of_somebody_else_is_not_taken_back(
     played.at_sample[2] = lambda: _apply_elsewhere(offline.folder)
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert "but the rollback was refused: somebody has applied another change since" in done.err
+    assert "but the rollback was refused: another change has been applied since" in done.err
     assert destination(played.sandbox) == "20"
 
 
@@ -297,8 +297,8 @@ def test_an_edit_of_somebody_else_is_not_taken_back(played: PlayedTraffic, edit:
     played.at_sample[2] = lambda: publish(played.sandbox, edit)
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert "but the rollback was refused: somebody has changed the configuration since" in done.err
-    assert "to take this change back all the same: proxyctl rollback 2" in done.err
+    assert "but the rollback was refused: the configuration has been changed since" in done.err
+    assert "to roll this change back anyway: proxyctl rollback 2" in done.err
     rules = "SELECT destination_hostgroup, comment FROM main.mysql_query_rules ORDER BY rule_id"
     found = Instance(played.sandbox.host, played.sandbox.port).query(rules)
     assert found in ([("20", None), (None, None)], [("20", "by hand")])
@@ -310,7 +310,7 @@ def test_a_change_that_somebody_took_back_meanwhile(played: PlayedTraffic) -> No
     played.at_sample[3] = lambda: publish(played.sandbox, edit)
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert "nothing had to be restored: somebody took the change back meanwhile" in done.err
+    assert "nothing had to be restored: another session has already reverted the change" in done.err
     assert destination(played.sandbox) == "10"
 
 
@@ -450,7 +450,7 @@ def test_an_interrupt_of_a_watched_rollout(fleet: list[PlayedTraffic]) -> None:
     fleet[0].at_sample[2] = lambda: os.kill(os.getpid(), signal.SIGINT)
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INTERRUPTED, done.text
-    said = "interrupted while watching: nothing is decided, and the change stays at px1; "
+    said = "interrupted while watching: no verdict, and the change stays at px1; "
     assert f"{said}proxyctl rollback --all " in done.err
     assert "1 applied: px1; 2 not touched: px2, px3." in done.out
 
@@ -462,8 +462,8 @@ def test_an_instance_of_a_rollout_that_stops_answering(fleet: list[PlayedTraffic
     fleet[0].at_sample[2] = cut
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert "px1: applied, but the watch ended: " in done.out
-    assert "take it back: proxyctl rollback 2" in done.out
+    assert "px1: applied, but the watch failed: " in done.out
+    assert "roll it back: proxyctl rollback 2" in done.out
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
 
 

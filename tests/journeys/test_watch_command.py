@@ -29,7 +29,7 @@ def test_without_apply_it_reports_each_state_once_and_changes_nothing(synced: Fl
     assert events(found, "px2") == ["in_sync"]
     assert events(found)[-1] == "stopped"
     line = line_of(found, "differs")
-    assert line["message"] == "the instance was changed by somebody else"
+    assert line["message"] == "someone else changed the instance"
     (change,) = line["changes"]
     assert change["fields"]["weight"] == {"current": 7, "desired": 100}
     assert synced.weight() == "7"

@@ -72,7 +72,9 @@ def test_what_breaks_the_queries_of_one_does_not_reach_the_other(
             offline.write(files(server=broken))
             found = proxyctl(*apply)
         assert found.code == 4, found.text
-        problem = f"px1  127.0.0.1:{px1.port}: applied\n  SHUNNED since: 127.0.0.1:{broken}\n"
+        problem = (
+            f"px1  127.0.0.1:{px1.port}: applied\n  SHUNNED since the change: 127.0.0.1:{broken}\n"
+        )
         assert problem in found.out
         assert found.out.endswith("1 applied: px1; 1 not touched: px2.\n")
         servers = "SELECT port FROM runtime_mysql_servers"

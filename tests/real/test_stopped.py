@@ -54,7 +54,7 @@ def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Proje
         "digest reset --auto-approve",
     ):
         found = answered(*command.split())
-        ended(found, 1, "somebody sent PROXYSQL STOP", "send PROXYSQL START")
+        ended(found, 1, "received PROXYSQL STOP", "send PROXYSQL START")
     instance.execute("PROXYSQL START")
     instance.close()
     until(lambda: listens(fresh_proxysql.traffic_port))

@@ -67,9 +67,9 @@ def test_merged_keys_have_the_place_where_they_were_written():
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
-        ("a:\n\t- b\n", "indent with blanks: YAML allows no tabs there"),
+        ("a:\n\t- b\n", "indent with spaces: YAML allows no tabs there"),
         ("a: @b\n", "quote text that begins with @"),
-        ("a: b: c\n", "quote text that holds a colon and a blank"),
+        ("a: b: c\n", "quote text that contains a colon and a space"),
         ('a: "^SELECT\\s"\n', "use single quotes: there a backslash is a backslash"),
         ('a: ["x", "\\d+"]\n', "use single quotes: there a backslash is a backslash"),
         ('a:\n  b: "\\("\n', "use single quotes: there a backslash is a backslash"),

@@ -172,7 +172,7 @@ def test_a_session_that_waits_where_nobody_is_answered() -> None:
     found = verdicts(judge, (instance.second(waiting={99: 1}) for _ in range(3)))
     assert [one.is_harm for one in found] == [False, False, True]
     assert found[-1].reasons == [
-        "1 session waits for a connection in hostgroup 99, which answers nobody; before 0"
+        "1 session waits for a connection in hostgroup 99, which answers no queries; before 0"
     ]
 
 

@@ -244,7 +244,7 @@ def reset(
             since = time_text(older_than)
             subject = f"the entries not seen for {since} in stats_mysql_query_digest ({memory}),"
         say(
-            f"{client.address}: this clears {subject} for everybody: monitoring sees their counters"
+            f"{client.address}: this clears {subject} for everyone: monitoring sees their counters"
             f" start at 0. This cannot be undone. All counters so far are saved to {path} first."
         )
         if not auto_approve:

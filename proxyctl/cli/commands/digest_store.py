@@ -30,12 +30,12 @@ def collect(
     ],
     every: int | None = value(
         "TIME",
-        "Collect again each time this long has passed, such as 10min, until a signal ends it.",
+        "Collect again at this interval, such as 10min, until a signal stops it.",
         parser=parsed("--every", seconds_of),
     ),
     keep: int | None = value(
         "TIME",
-        "Delete what was counted longer ago, such as 90d. Default: keep everything.",
+        "Delete counts older than this, such as 90d. Default: keep everything.",
         parser=parsed("--keep", seconds_of),
     ),
 ) -> int:
@@ -111,13 +111,13 @@ class ThresholdOptions:
 
     PANEL: ClassVar = "Thresholds"
     slower: float = value(
-        "FACTOR", "An average of at least this many times that before.", default=1.2, min=1
+        "FACTOR", "At least this many times the earlier average.", default=1.2, min=1
     )
     more_calls: float = value(
-        "FACTOR", "At least this many times the queries per second.", default=2.0, min=1
+        "FACTOR", "At least this many times the earlier queries per second.", default=2.0, min=1
     )
     more_rows: float = value(
-        "FACTOR", "At least this many times the rows per query.", default=2.0, min=1
+        "FACTOR", "At least this many times the earlier rows per query.", default=2.0, min=1
     )
     min_calls: int = value(
         "N", "Compare only digests with at least N queries in both times.", default=30, min=1

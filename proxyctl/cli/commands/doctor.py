@@ -28,7 +28,7 @@ def doctor(
     ignore: list[str] | None = value(
         "CODE", "Leave out findings with this code; repeatable.", autocompletion=finding_codes
     ),
-    strict: bool = flag("--strict", "Exit 1 for a warning, too."),
+    strict: bool = flag("--strict", "Also exit 1 for a warning."),
     format: FormatOption = "text",
 ) -> int:
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""

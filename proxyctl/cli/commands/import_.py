@@ -33,9 +33,11 @@ class AccountOptions:
         "HOST[:PORT]", "Import mysql_users from the accounts of this MySQL server, not from a file."
     )
     select: list[str] | None = value(
-        "PATTERN", "Only accounts with such a name, as in app_*; repeatable."
+        "PATTERN", "Only accounts whose name matches, such as app_*; repeatable."
     )
-    exclude: list[str] | None = value("PATTERN", "No account with such a name; repeatable.")
+    exclude: list[str] | None = value(
+        "PATTERN", "Leave out accounts whose name matches; repeatable."
+    )
     default_hostgroup: int = value(
         "N", "With --users-from: the default_hostgroup of the imported users.", default=0, min=0
     )

@@ -112,7 +112,7 @@ def _check_versions(versions: Sequence[str]) -> None:
     for version in versions:
         if version_numbers(version) is None:
             raise UsageError(
-                f"--backend-version {version!r} is no version", fix="write it as 8.0.36"
+                f"--backend-version {version!r} is not a version", fix="write it as 8.0.36"
             )
 
 

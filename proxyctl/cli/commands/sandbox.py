@@ -41,7 +41,7 @@ def sandbox(
     password_file: str | None = value(
         "PATH", "File with the password of admin and radmin; needed to listen on another address."
     ),
-    port: int = value("PORT", "Port; 0 takes a free one.", default=6032, min=0, max=65535),
+    port: int = value("PORT", "Port; 0 picks a free one.", default=6032, min=0, max=65535),
     proxysql_version: Version = value(
         "X.Y.Z",
         "The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
@@ -63,7 +63,7 @@ def sandbox(
         )
     if password_file is None and not _is_loopback(host):
         raise UsageError(
-            f"--host {host} lets others in, and everybody knows the passwords of a sandbox",
+            f"--host {host} lets other machines connect, and a sandbox has well-known passwords",
             fix="add --password-file PATH, or leave out --host",
         )
     password = None
@@ -118,7 +118,7 @@ _STATISTICS_TOUR = """
 $ proxyctl digest top --rule --limit 3
 # Which rules are hit?
 $ proxyctl rules
-# What would help? digest suggest looks at caching and slow queries, too.
+# What would help? digest suggest also looks at caching and slow queries.
 $ proxyctl digest suggest --only reads --limit 1
 """
 

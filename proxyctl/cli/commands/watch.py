@@ -45,11 +45,11 @@ class HealOptions(FromCommandLine):
 
     PANEL: ClassVar = "Applying"
     apply: bool = flag(
-        "--apply", "Apply the files where nothing refuses it. Without it, only report."
+        "--apply", "Apply the files unless something refuses it. Without it, only report."
     )
     grace: float = value(
         "TIME",
-        "With --apply: leave a hand edit this long before it is taken back, such as 5m or 0s."
+        "With --apply: leave a hand edit this long before it is reverted, such as 5m or 0s."
         " Changed files, and instances that start empty, do not wait.",
         default="5m",
         parser=parsed("--grace", grace_seconds),
@@ -87,7 +87,7 @@ def watch(
     heal: HealOptions,
     every: int = value(
         "TIME",
-        "Look at every instance each time this long has passed, at least 1s.",
+        "Time between two checks of every instance, at least 1s.",
         default="60s",
         parser=parsed("--every", seconds_of),
     ),

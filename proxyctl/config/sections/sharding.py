@@ -203,7 +203,7 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, SectionPath]) -> 
         elif scheme.tables is None:
             continue
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
-            message = f"{name!r} is no table name"
+            message = f"{name!r} is not a table name"
             fix = "write the session's schema into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message, fix = f"{name!r} looks different in digests", "use match: pattern"

@@ -19,7 +19,7 @@ def pattern_does_not_compile(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern that the regular expression engine in force cannot compile.
 
     ProxySQL loads the rule silently. The rule never matches; with `negate_match_pattern` it matches
-    every query before ProxySQL 3.0.12, and none from there on.
+    every query before ProxySQL 3.0.12, and none from that version on.
 
     Correct the pattern. Put a backslash before a parenthesis, a bracket or a question mark that
     stands for itself. With `mysql-query_processor_regex: 2` the engine is RE2, which has neither

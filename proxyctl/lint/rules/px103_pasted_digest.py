@@ -20,12 +20,12 @@ MARK = re.compile(
 
 @check("PX103", "pasted-digest", Severity.ERROR, pgsql=True)
 def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
-    r"""A digest text in a column that takes a regular expression.
+    r"""A digest text in a column that expects a regular expression.
 
     In a pattern `?` makes the character before it optional, `(` opens a group and `*` repeats. So
-    the rule does not match the queries whose digest text was pasted. It is a warning where the
+    the rule does not match the queries whose digest text was pasted. It is a warning if the
     pattern matches that text by chance: `id = ?` also matches `id =(SELECT ...)`. It is also a
-    warning where match_pattern contains `\?` for a value: a query has the value itself there, and
+    warning if match_pattern contains `\?` for a value: a query has the value itself there, and
     only a prepared statement has `?`.
 
     Escape `?`, `(`, `)`, `*` and `.` with a backslash, or use the digest's number in `digest`.

@@ -32,11 +32,12 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern that names a table and also matches the longer names of other tables.
 
     A pattern matches anywhere: `FROM sbtest1` is also in `FROM sbtest10`, whose queries then go
-    where they should not. `.*` behind the name does not end it. A name is reported if it ends with
+    where they should not. `.*` after the name does not end it. A name is reported if it ends with
     a digit, or if a later rule names a longer one. A match_pattern that ends with a number is
-    reported, too: `user_id = 1` is also in `user_id = 10`.
+    also reported: `user_id = 1` is also in `user_id = 10`.
 
-    End the name with `\b`, or ignore the finding for this rule if it is for the longer names, too.
+    End the name with `\b`, or ignore the finding for this rule if it is also meant for the longer
+    names.
 
     ```yaml
     # Bad
@@ -71,7 +72,7 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
                 cases = cases_of(row.key, [f"{name} {longer}"])
                 if isinstance(row.cells[column], Secret):
                     name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
-                message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
+                message = f"{column} matches {quoted(name)}, and also {quoted(longer)}"
                 yield subject.rule_finding(row.key, message, column, fix, cases=cases)
         for column, _, plain in patterns:
             text_type = Secret if isinstance(row.cells[column], Secret) else str

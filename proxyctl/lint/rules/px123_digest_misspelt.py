@@ -15,9 +15,9 @@ def digest_misspelt(subject: LintSubject) -> Iterator[Finding]:
 
     ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then
     matches every query that its other criteria accept. Without `0x` it reads decimal digits up to
-    the first letter: `12AB` is 12. It is a warning where only the spelling differs, in decimal or
+    the first letter: `12AB` is 12. It is a warning if only the spelling differs, in decimal or
     with a space: a search for it in stats_mysql_query_digest finds nothing. It is also a warning
-    where digits seem to be cut off: a part of a digest matches no query.
+    if digits seem to be cut off: a part of a digest matches no query.
 
     Copy the digest from stats_mysql_query_digest, with `0x`, and quote it in YAML.
 

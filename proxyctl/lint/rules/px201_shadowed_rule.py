@@ -12,11 +12,11 @@ from proxyctl.lint.subject import LintSubject
 
 @check("PX201", "shadowed-rule", Severity.ERROR, pgsql=True)
 def shadowed_rule(subject: LintSubject) -> Iterable[Finding]:
-    """A rule that no query reaches, because an earlier rule with apply takes all its queries.
+    """A rule that no query reaches, because an earlier rule with apply matches all its queries.
 
-    ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit where
+    ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit if
     an earlier rule matches all its queries: the earlier rule has the same criteria, fewer, or a
-    pattern that is the beginning of this one. It is a warning where two rules are the same but for
+    pattern that is the beginning of this one. It is a warning if two rules differ only in
     rule_id and comment: scripts that insert rules at each run leave such rows behind.
 
     Give the narrower rule the smaller rule_id, or remove it.

@@ -15,7 +15,7 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
     """A destination_hostgroup that a later rule always overwrites.
 
     Without `apply: 1` ProxySQL tries the next rules, and the last one that matches wins. The
-    destination of a rule never counts where a later rule matches all its queries.
+    destination of a rule never counts if a later rule matches all its queries.
 
     Add `apply: 1`, or leave the destination out.
 
@@ -38,7 +38,7 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
         message = (
             f"destination_hostgroup {rule.destination} never counts:"
             f" {subject.rule_name(by.rule_id)}"
-            f" matches all its queries too and sets {by.destination}"
+            f" also matches all its queries and sets {by.destination}"
         )
         yield subject.rule_finding(
             (rule.rule_id,), message, "destination_hostgroup", "add apply: 1"

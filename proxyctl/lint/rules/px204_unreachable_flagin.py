@@ -20,7 +20,7 @@ def unreachable_flagin(subject: LintSubject) -> Iterable[Finding]:
     A query begins with flagIN 0. It gets another one from the flagOUT (or the `flagOUTs` in the
     attributes) of a rule that matches, from the next_query_flagIN of the query before it, or from
     mirror_flagOUT. A rule with `apply: 1` ends the rules, so its flagOUT leads nowhere. ProxySQL
-    continues behind the rule that matched, unless `mysql-query_processor_iterations` is set: a
+    continues after the rule that matched, unless `mysql-query_processor_iterations` is set: a
     flagOUT does not reach rules with a smaller rule_id.
 
     Set flagOUT in an earlier rule, or correct the number. flagIN 2147483647 is not reported: a rule
@@ -71,8 +71,8 @@ def _why(subject: LintSubject, flag: int) -> tuple[str, str | None]:
     setters, enders = reach.setters.get(flag, ()), reach.enders.get(flag, ())
     later = [rule for rule in setters if rule.rule_id in reach.reached]
     if later:
-        fix = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
-        return f"flagIN {flag} is set behind it, by {_listed(subject, later)}", fix
+        fix = "give it a larger rule_id: ProxySQL continues after the rule that matched"
+        return f"flagIN {flag} is set after it, by {_listed(subject, later)}", fix
     if setters:
         return (
             f"flagIN {flag} is set only by {_listed(subject, setters)}, never reached either",

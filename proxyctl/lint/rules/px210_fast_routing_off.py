@@ -21,8 +21,8 @@ def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     that rule matched or not. A query that no rule matches then goes to the user's default
     hostgroup.
 
-    Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule behind the last one
-    that matches nothing. It cannot where the last rule is in no file: then the owner of that rule
+    Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule that matches nothing
+    after the last one. It cannot do so if the last rule is in no file: then the owner of that rule
     has to add one, with apply=0 and a flagIN that no rule sets.
 
     ```yaml

@@ -25,12 +25,13 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     """A rule that sends locking reads to a reader.
 
     `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` keep others from changing rows
-    until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and the
-    reader may return old rows. On Galera, too, locks are local to a node. PostgreSQL has no
+    until the transaction ends. A lock on a reader stops no write on the writer, and the
+    reader may return old rows. On Galera, locks are also local to a node. PostgreSQL has no
     LOCK IN SHARE MODE, but FOR NO KEY UPDATE and FOR KEY SHARE.
 
-    lint tries such queries in several spellings for each user and schema that rules distinguish,
-    and each rule that sends to a reader with a query that its pattern matches. Readers are the
+    lint tries such queries in several spellings for each user and schema that rules distinguish.
+    It also tries each rule that sends to a reader, with a query that the rule's pattern matches.
+    Readers are the
     `reader_hostgroup` of a family, a hostgroup named like `reader` if another is named like
     `writer`, and a hostgroup that gets the reads of a session whose writes all go elsewhere, but no
     shard, to which fast routing or a rule of a `sharding` section sends writes.

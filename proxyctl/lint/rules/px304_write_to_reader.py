@@ -20,10 +20,10 @@ def write_to_reader(subject: LintSubject) -> Iterator[Finding]:
     writer's. BEGIN counts as a write: with transaction_persistent the whole transaction follows it.
 
     The usual reasons are a pattern without `^`, which matches `INSERT ... SELECT` as a read, and a
-    rule for everything that is not INSERT, UPDATE or DELETE, which also takes CALL, REPLACE, DDL
+    rule for everything that is not INSERT, UPDATE or DELETE, which also matches CALL, REPLACE, DDL
     and BEGIN. Name the reads, and let default_hostgroup be the writer.
 
-    On the PostgreSQL side COPY ... FROM, DO, MERGE, LOCK TABLE and NOTIFY are writes, too, and a
+    On the PostgreSQL side COPY ... FROM, DO, MERGE, LOCK TABLE and NOTIFY are also writes, and a
     query that begins with WITH may insert, update or delete.
 
     ```yaml

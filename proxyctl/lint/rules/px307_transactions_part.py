@@ -18,7 +18,7 @@ from proxyctl.routing.rule import Rule
 def transactions_part(subject: LintSubject) -> Iterable[Finding]:
     """A user without transaction_persistent whose reads and writes go to different hostgroups.
 
-    With `transaction_persistent: false` rules apply inside transactions, too: after BEGIN and
+    With `transaction_persistent: false` rules also apply inside transactions: after BEGIN and
     UPDATE on the writer, a SELECT goes to a reader, which sees neither the change nor the snapshot.
     A rule for one table or one digest is enough, if its hostgroup is not that of the writes.
 

@@ -21,7 +21,7 @@ def hostgroup_without_servers(subject: LintSubject) -> Iterator[Finding]:
     default_hostgroup, 0 by default, gets the queries that no rule routes, such as BEGIN and SET.
 
     Hostgroups of a family are not reported: the monitor fills them. A user whose queries all match
-    rules is not reported either. Nothing is reported where the files leave mysql_servers alone.
+    rules is not reported either. Nothing is reported if the files leave mysql_servers alone.
 
     Correct the number, or add a server.
 

@@ -22,7 +22,7 @@ def max_num_online_servers_exceeded(subject: LintSubject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 
     ProxySQL 2.6.3 and later then uses none of them: the limit does not choose servers, it stops the
-    hostgroup. Servers with weight 0 count, too. Hostgroups of a family are not reported: the
+    hostgroup. Servers with weight 0 also count. Hostgroups of a family are not reported: the
     monitor fills them.
 
     Raise the limit, or remove servers.

@@ -16,14 +16,14 @@ from proxyctl.routing.result import HostgroupOrigin
 
 @check("PX321", "shard-missed", Severity.ERROR)
 def shard_missed(subject: LintSubject) -> Iterator[Finding]:
-    """A query for a sharded table or schema that another rule takes.
+    """A query for a sharded table or schema that another rule matches.
 
     Two `sharding` sections may claim the same table: the rules with the smaller ids win, and rows
-    of the other section's shards are never read. It is a warning where a rule of your own takes the
+    of the other section's shards are never read. It is a warning if a rule of your own matches the
     queries, usually a read/write split in front of the sharding rules: `^SELECT` with apply sends
     the reads of every shard to one reader, which does not have the rows.
 
-    Give each table to one section. Put your own rules behind the sharding rules, or split inside
+    Give each table to one section. Put your own rules after the sharding rules, or split inside
     each shard by flagOUT.
 
     ```yaml
@@ -86,7 +86,7 @@ def _finding(
         f"sends `{wanted.query}`{subject.session_words(wanted.session)} to {subject.label(actual)},"
         f" and {wanted.section} has the table on {subject.label(wanted.hostgroup)}"
     )
-    fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
+    fix, severity = "put the rule after those of the sharding section", Severity.WARNING
     if _section(subject, culprit):
         fix, severity = "give each table to one section", Severity.ERROR
     return Finding(*culprit[:2], message, culprit.column, fix, severity=severity)

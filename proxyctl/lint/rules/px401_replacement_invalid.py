@@ -21,12 +21,12 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
     r"""A replace_pattern that ProxySQL cannot apply: the query stays unchanged.
 
     `\1` to `\9` are the groups of match_pattern, `\0` is the whole match, and `\\` is a backslash.
-    With a group that the pattern does not have, or another character behind the backslash, ProxySQL
+    With a group that the pattern does not have, or another character after the backslash, ProxySQL
     silently changes nothing; the rule counts its hits all the same. With negate_match_pattern the
-    rule takes only queries in which there is nothing to replace.
+    rule matches only queries in which there is nothing to replace.
 
-    It is a warning where a group is written as in other tools: `$1`, `${1}`, or `${name}` for a
-    group with a name. The backend gets it as it is. So does `\10`: it is `\1` and a 0.
+    It is a warning if a group is written as in other tools: `$1`, `${1}`, or `${name}` for a
+    group with a name. The backend gets it unchanged. `\10` is also a warning: it is `\1` and a 0.
 
     ```yaml
     # Bad
@@ -54,7 +54,7 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
         problem = None if template is None else _problem(template, groups)
         if template is not None and rule.negated:
             fix = "leave out negate_match_pattern, and match the text to replace"
-            problem = "a negated rule takes only queries with nothing to replace", fix
+            problem = "a negated rule matches only queries with nothing to replace", fix
         if problem is not None:
             message, fix = problem
             if isinstance(row.cells["replace_pattern"], Secret):
@@ -63,7 +63,7 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
         elif template and (foreign := _foreign(template, row.text("match_pattern") or "", groups)):
             message, fix = foreign
             if isinstance(row.cells["replace_pattern"], Secret):
-                message = "a group in it is none for ProxySQL: the backend gets it as it is"
+                message = "a group in it is not one for ProxySQL: the backend gets it unchanged"
             warning = Severity.WARNING
             yield subject.rule_finding(row.key, message, "replace_pattern", fix, severity=warning)
 
@@ -98,7 +98,7 @@ def _foreign(template: str, pattern: str, groups: int) -> tuple[str, str] | None
                 fix = f"write \\{number}"
             elif not groups:
                 fix = "put parentheses around the part that it stands for, and write \\1"
-            return f"{dollar[0]} is no group for ProxySQL: the backend gets it as it is", fix
+            return f"{dollar[0]} is not a group for ProxySQL: the backend gets it unchanged", fix
     if (two := _TWO_DIGITS.search(template)) and int(two[1]) <= groups:
         message = f"ProxySQL has no group \\{two[1]}: it is \\{two[1][0]} and a {two[1][1]}"
         return message, "use (?:...) for groups that the replacement does not need"

@@ -17,10 +17,10 @@ from proxyctl.routing.reach import Session
 def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
     """A rule that caches locking reads, or queries whose answer differs each time.
 
-    ProxySQL keeps the answer of each SELECT that a rule with cache_ttl takes, and gives it to every
-    session of that user and schema: NOW() stands still, UUID() comes twice, and a user variable is
-    that of another session. A locking read from the cache (an error) never reaches the server and
-    locks nothing. LAST_INSERT_ID is never cached. On the PostgreSQL side nextval() comes twice.
+    ProxySQL keeps the answer of each SELECT that a rule with cache_ttl matches, and gives it to
+    every session of that user and schema: NOW() stands still, UUID() repeats, and a user variable
+    is that of another session. A locking read from the cache (an error) never reaches the server
+    and locks nothing. LAST_INSERT_ID is never cached. On the PostgreSQL side nextval() repeats.
 
     Name the queries that are worth caching, or exclude the others with an earlier rule.
 

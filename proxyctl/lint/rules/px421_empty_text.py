@@ -22,10 +22,10 @@ def empty_text(subject: LintSubject) -> Iterable[Finding]:
 
     An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
     OK or with error 1148, and an INSERT then only seems to work. Forms with an empty field write
-    such rules. An empty OK_msg is a warning, since some rules answer SET statements so on purpose.
-    An empty match_digest or match_pattern (a warning) matches every query, and with
+    such rules. An empty OK_msg is a warning, since some rules answer SET statements this way on
+    purpose. An empty match_digest or match_pattern (a warning) matches every query, and with
     negate_match_pattern none. An empty username, schemaname, client_addr, proxy_addr or digest is
-    no criterion; that is a warning where the rule has no other one, else a note.
+    not a criterion; that is a warning if the rule has no other one, else a note.
 
     Leave the column out, or write null. If an answer is meant, write a text.
 
@@ -63,6 +63,6 @@ def _empty(subject: LintSubject) -> Iterator[Finding]:
         for column in ("username", schema_column, "client_addr", "proxy_addr", "digest"):
             if row.text(column) == "" and row.rule is not None:
                 has_other = row.rule.is_for_some_queries
-                message = "'' is no criterion" + ("" if has_other else ": the rule matches all")
+                message = "'' is not a criterion" + ("" if has_other else ": the rule matches all")
                 severity = Severity.NOTE if has_other else Severity.WARNING
                 yield subject.rule_finding(row.key, message, column, fix, severity=severity)

@@ -16,10 +16,8 @@ from proxyctl.routing.rule import Rule
 from proxyctl.rows.row import Secret
 
 _OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
-_AROUND_FAST_ROUTING = (
-    "set also a mirror_flagOUT that no rule and no row of fast routing has as flagIN"
-)
-_FAST = "fast routing decides about copies, too, before mirror_hostgroup"
+_AROUND_FAST_ROUTING = "also set a mirror_flagOUT that no rule or fast-routing row has as flagIN"
+_FAST = "fast routing also decides where copies go, before mirror_hostgroup"
 
 
 @check("PX424", "mirror-runs-twice", Severity.ERROR)
@@ -27,13 +25,13 @@ def mirror_runs_twice(subject: LintSubject) -> Iterator[Finding]:
     """A mirror that sends the copy of a query to the servers that get the query itself.
 
     Each write then runs twice. The copy goes to mirror_hostgroup, which may also be the
-    destination_hostgroup of this or another matching rule, or the user's default_hostgroup where no
+    destination_hostgroup of this or another matching rule, or the user's default_hostgroup if no
     rule sets a destination. With mirror_flagOUT, rules with that flagIN may send it elsewhere;
     without such a rule and without mirror_hostgroup it goes to the user's default_hostgroup.
 
-    Fast routing decides about copies, too, before mirror_hostgroup and whatever apply says: a copy
-    then goes to the servers of the user and the schema. With a mirror_flagOUT, only rows with that
-    flagIN count.
+    Fast routing also decides where copies go, before mirror_hostgroup and whatever apply says: a
+    copy then goes to the servers of the user and the schema. With a mirror_flagOUT, only rows with
+    that flagIN count.
 
     Set mirror_hostgroup to a hostgroup of its own, and with fast routing a mirror_flagOUT that
     nothing else has as flagIN.
@@ -111,10 +109,10 @@ def _misled(subject: LintSubject, rule: Rule) -> Iterator[_Misled]:
 def _why(subject: LintSubject, rule: Rule, route: Route) -> str:
     """Return why the query goes where its copy goes."""
     if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
-        return "it is the user's default_hostgroup, too"
+        return "it is also the user's default_hostgroup"
     if route.source is HostgroupOrigin.RULE and route.rule_id not in (None, rule.rule_id):
         return f"{subject.rule_name(route.rule_id or 0)} sends the query there"
-    return "it is the destination, too"
+    return "it is also the destination"
 
 
 def _queries(subject: LintSubject, rule: Rule) -> Iterator[str]:

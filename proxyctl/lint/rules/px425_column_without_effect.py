@@ -19,10 +19,10 @@ def column_without_effect(subject: LintSubject) -> Iterable[Finding]:
     """A column of a rule that has no effect, or another effect than it seems to have.
 
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
-    schemaname. With both patterns (a note) it inverts each: the rule matches where neither of them
+    schemaname. With both patterns (a note) it inverts each: the rule matches if neither of them
     does. Of OK_msg and error_msg, ProxySQL sends OK_msg. It never uses reconnect, sticky_conn and
-    cache_timeout (a note), and mirrors no query of PostgreSQL. A user with schema_locked may use
-    every schema all the same.
+    cache_timeout (a note), and mirrors no query of PostgreSQL. A user with schema_locked may still
+    use every schema.
 
     Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long an
     answer is kept.

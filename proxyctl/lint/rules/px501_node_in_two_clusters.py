@@ -20,7 +20,7 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
     loses the node, or places it by the state in the first family.
 
     List each node in the family of its own cluster only. Two families with the same nodes are a
-    warning: they stand side by side while [a family gets other
+    warning: they exist side by side while [a family gets other
     hostgroups](../../how-to/renumber-hostgroups.md).
 
     ```yaml

@@ -43,7 +43,7 @@ def families_share_hostgroup(subject: LintSubject) -> Iterator[Finding]:
         shared = [number for number in hostgroups if first.setdefault(number, row) is not row]
         if shared:
             other = first[shared[0]]
-            message = f"{subject.label(shared[0])} is in a row of {other.table}, too"
+            message = f"{subject.label(shared[0])} is also in a row of {other.table}"
             fix = "remove one of the rows: two monitors move the same servers"
             cases = cases_of(row.key, shared)
             yield Finding(row.table, row.key, message, None, fix, cases=cases)

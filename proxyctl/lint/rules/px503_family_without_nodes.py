@@ -14,7 +14,7 @@ def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 
     The monitor asks the nodes that are listed in one of the family's hostgroups. Galera has no
-    discovery, and discovery elsewhere begins with a known node. Nothing is reported where the files
+    discovery, and discovery elsewhere begins with a known node. Nothing is reported if the files
     leave mysql_servers alone.
 
     List the nodes in the writer hostgroup.

@@ -20,7 +20,7 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
     files leave mysql_users alone. PX503 reports a family without a server.
 
-    Correct the number. If another family has the same nodes and gets the queries, the two stand
+    Correct the number. If another family has the same nodes and gets the queries, the two exist
     side by side while [a family gets other hostgroups](../../how-to/renumber-hostgroups.md): remove
     the older one as soon as nothing uses it. PX501 reports two such Galera families instead.
 

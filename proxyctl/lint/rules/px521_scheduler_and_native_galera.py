@@ -24,7 +24,7 @@ def scheduler_and_native_galera(subject: LintSubject) -> Iterator[Finding]:
 
     proxysql_galera_checker, pxc_scheduler_handler and similar scripts rewrite mysql_servers every
     few seconds, and so does ProxySQL's own Galera monitor. Nodes then change hostgroup back and
-    forth, and at times there is no writer. It is a warning where the script reads its hostgroups
+    forth, and at times there is no writer. It is a warning if the script reads its hostgroups
     from a file of its own: ignore the finding if they are not those of the row.
 
     Remove the scheduler entry, or the row.

@@ -21,7 +21,7 @@ def well_known_password(subject: LintSubject) -> Iterator[Finding]:
 
     ProxySQL lets `admin` log in from its own machine only, but every other name from anywhere.
     Whoever logs in can read and replace all users. The monitor logs in to each backend: an attacker
-    first tries `monitor` with the password `monitor` there. Where no such user exists, the monitor
+    first tries `monitor` with the password `monitor` there. If no such user exists, the monitor
     removes Galera nodes and does not follow a replication family. Only variables that are set are
     checked, not defaults.
 

@@ -22,10 +22,10 @@ def server_version_misleading(subject: LintSubject) -> Iterator[Finding]:
     Connectors choose their SQL by it. With ProxySQL's default, 8.0.11 (5.5.30 before 2.6), they may
     ask for `query_cache_size` or `tx_isolation`, which a newer server refuses. With a version above
     the lowest backend's, or of another product, they send SQL that this backend does not know. The
-    versions of the backends come from `--backend-version`. Where the files set no mysql variable,
+    versions of the backends come from `--backend-version`. If the files set no mysql variable,
     the default is not reported.
 
-    It is an error where the variable does not begin with a number: with `MariaDB-10.6` PyMySQL
+    It is an error if the variable does not begin with a number: with `MariaDB-10.6` PyMySQL
     fails in the handshake, at the admin port as well. proxyctl is then locked out, and only a mysql
     client can correct the variable.
 

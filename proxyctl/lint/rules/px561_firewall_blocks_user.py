@@ -15,10 +15,10 @@ def firewall_blocks_user(subject: LintSubject) -> Iterable[Finding]:
 
     With `mysql-firewall_whitelist_enabled` ProxySQL blocks what is not listed. A user without an
     active row in mysql_firewall_whitelist_users is PROTECTING, so only rules with client_address ''
-    let its queries through; with empty tables nobody's. The client gets the text of
+    let its queries through; with empty tables, those of no user. The client gets the text of
     `mysql-firewall_whitelist_errormsg` as an error. A user with fast_forward is not checked.
 
-    Nothing is reported where the files leave one of the two tables alone: then the plan tells.
+    Nothing is reported if the files leave one of the two tables alone: then the plan reports it.
 
     Give the user a row with client_address '' and the mode OFF, or DETECTING, which only logs,
     until its rules are there.

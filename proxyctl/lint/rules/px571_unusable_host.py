@@ -21,16 +21,16 @@ _TABLES = (
 
 @check("PX571", "unusable-host", Severity.ERROR, any_size=True)
 def unusable_host(subject: LintSubject) -> Iterable[Finding]:
-    """A host name that no resolver takes.
+    """A host name that no resolver accepts.
 
-    ProxySQL loads every text. A text with a port, a URL, brackets or a blank is no host name:
+    ProxySQL loads every text. A text with a port, a URL, brackets or a space is not a host name:
     queries for that server wait for mysql-connect_timeout_server_max and fail. An IPv6 address has
     no brackets. In mysql_servers port 0 makes the host name the path of a Unix socket; in
     pgsql_servers it may be the folder of one, and the port stays. ProxySQL appends the domain_name
-    of an Aurora cluster to the name of each instance, so it is no endpoint.
+    of an Aurora cluster to the name of each instance, so it must not be an endpoint.
 
-    It is a warning where it works in rare cases: several hosts with commas, port 0 and a name that
-    is no absolute path, and the domain of a cluster's endpoint.
+    It is a warning if it works in rare cases: several hosts with commas, port 0 and a name that
+    is not an absolute path, and the domain of a cluster's endpoint.
 
     Write the name or the address alone, and the port in `port`.
 

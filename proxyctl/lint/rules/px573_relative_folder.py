@@ -27,7 +27,7 @@ def relative_folder_of_a_file(subject: LintSubject) -> Iterator[Finding]:
     ProxySQL looks for a log below its data directory, and for a file of TLS where it was started;
     it expands neither `~` nor variables. Without the file no connection with TLS succeeds; without
     the folder nothing is logged. ProxySQL reports neither at the LOAD. A name without a folder is
-    no finding.
+    not reported.
 
     Write the absolute path.
 

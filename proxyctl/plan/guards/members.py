@@ -94,6 +94,6 @@ def checksums_off(diff: TableDiff) -> Iterator[Danger]:
                 CHECKSUM_OFF,
                 f"{checksum} is false at RUNTIME, and the LOAD that turns it on leaves {count} at"
                 " 0",
-                f"send SET {checksum}='true' and twice LOAD ADMIN VARIABLES TO RUNTIME, then apply",
+                f"send SET {checksum}='true', LOAD ADMIN VARIABLES TO RUNTIME twice, then apply",
                 can_force=False,
             )

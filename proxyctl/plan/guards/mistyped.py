@@ -27,7 +27,7 @@ def mistyped_keys(tables: Iterable[TableLayers]) -> Iterator[Danger]:
                     MISTYPED_KEY,
                     f"{cells.subject} of {cells.rows} is {cells.type.name}, and part of the key:"
                     " no statement of an apply finds the row, and a second row for the key that"
-                    " ProxySQL reads can end it",
+                    " ProxySQL reads can crash it",
                     cells.fix,
                     can_force=False,
                 )
