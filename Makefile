@@ -8,13 +8,14 @@ READY := $(VENV)/.ready
 # compile the package and the tests again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all test-real test-version test-day test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
+.PHONY: help demo test test-browser test-all test-real test-version test-day test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
 	@echo "  demo       the main job on an embedded sandbox, each command shown"
 	@echo "  test       the tests that need no ProxySQL binary, without the sweeps"
 	@echo "More:"
+	@echo "  test-browser  the site and the report of digests in Chromium"
 	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
@@ -45,12 +46,16 @@ WORKERS ?= 4
 REAL_WORKERS ?= 4
 
 test: $(READY)
-	@echo "not run: sweeps (make test-all), tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep"
+	@echo "not run: sweeps (make test-all), the browser (make test-browser), tests that need a ProxySQL binary (make test-real)"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep" --ignore tests/docs/browser
+
+test-browser: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,browser]'
+	$(BIN)/python -m pytest -q tests/docs/browser
 
 test-all: $(READY)
-	@echo "not run: tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers" --hypothesis-profile all
+	@echo "not run: the browser (make test-browser), tests that need a ProxySQL binary (make test-real)"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers" --ignore tests/docs/browser --hypothesis-profile all
 
 test-real: $(READY)
 	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) --dist worksteal -m "real and not alone"
