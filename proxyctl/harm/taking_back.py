@@ -183,7 +183,7 @@ def not_taken_back(
     kind = InterruptedApplyError if _is_interrupt(error) else ApplyError
     layers = apply.layers
     first, *then = error_texts(error)
-    outcome, fix = f"failed: {first}", "take it back"
+    outcome, fix = f"failed: {first}", "roll it back"
     if isinstance(error, ApplyError):
         # Restored means here: with the change that does harm.
         then = [f"the rollback: {line}" for line in then]

@@ -146,10 +146,10 @@ CASES = [
         ("pgsql replication hostgroups 1",),
     ),
     UpgradeCase(
-        "fast-routing-starts", "3.0.3", "3.0.9", ASLEEP, "skips 1 row behind rule 7", ("rule 7",)
+        "fast-routing-starts", "3.0.3", "3.0.9", ASLEEP, "skips 1 row after rule 7", ("rule 7",)
     ),
     UpgradeCase(
-        "fast-routing-stops", "3.0.9", "3.0.3", ASLEEP, "skips 1 row behind rule 7", ("rule 7",)
+        "fast-routing-stops", "3.0.9", "3.0.3", ASLEEP, "skips 1 row after rule 7", ("rule 7",)
     ),
     UpgradeCase(
         "keep-alive-rule",
@@ -172,7 +172,7 @@ CASES = [
         "3.0.3",
         "3.0.12",
         _rule(r"match_pattern: 'a(b)', replace_pattern: '\a\1'"),
-        "PCRE2 leaves the query as it is",
+        "PCRE2 leaves the query unchanged",
         ("rule 7",),
     ),
     UpgradeCase(

@@ -297,9 +297,7 @@ def test_a_checksum_that_is_off_is_turned_on_by_hand_first(
     write(project, files)
     refused = apply("--force")
     statements = (f"SET {CHECKSUM}='true'", *["LOAD ADMIN VARIABLES TO RUNTIME"] * 2)
-    ended(
-        refused, 3, f"{CHECKSUM} is false at RUNTIME", f"{statements[0]} and twice {statements[1]}"
-    )
+    ended(refused, 3, f"{CHECKSUM} is false at RUNTIME", f"{statements[0]}, {statements[1]} twice")
     for statement in statements:
         instance.execute(statement)
     applied()

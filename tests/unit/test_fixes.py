@@ -19,7 +19,7 @@ VERB = re.compile(
     r"(adapt|add|append|apply|ask|begin|change|check|choose|close|collect|compare|copy|correct"
     r"|count|decide|empty|end|escape|give|grant|group|ignore|import|install|keep|leave|let|list|log"
     r"|look|make|match|move|name|publish|put|quote|raise|read|remove|rename|render|replace|report"
-    r"|restart|restore|return|run|save|see|send|set|show|start|switch|synchronise|take|try|upgrade"
+    r"|restart|restore|return|roll|run|save|see|send|set|show|start|switch|synchronise|take|try|upgrade"
     r"|use|wait|watch|widen|write)\b"
 )
 PURPOSE = re.compile(r"(to [^,;]+, |if [^,]+, )+")
