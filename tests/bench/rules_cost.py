@@ -3,7 +3,7 @@
 sysbench sends point selects on one of many tables through a real ProxySQL to one MariaDB, which
 stands for every hostgroup. The tables are sharded as one rule a table, as rules per hostgroup, or
 by schema with fast routing; without and with a read/write split in front. Processor time is read
-from the process of ProxySQL, so a slow server or a busy machine hardly changes it.
+from the process of ProxySQL, so a slow server changes nothing, and a busy machine little.
 
 `python -m tests.bench.rules_cost` measures again and writes docs/pictures/rules-cost.csv.
 """
