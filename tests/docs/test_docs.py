@@ -167,6 +167,12 @@ def test_the_changelog_groups_what_changed() -> None:
         assert "\n- " not in before, "an entry belongs to a group"
 
 
+def test_a_release_can_be_read_in_two_minutes() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    words = {part.partition("\n")[0]: len(part.split()) for part in text.split("\n## ")[1:]}
+    assert {title: count for title, count in words.items() if count > 500} == {}
+
+
 def test_the_drawing_matches_the_import_contract() -> None:
     """In the drawing, each package is below the packages that may import it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
