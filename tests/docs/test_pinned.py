@@ -15,6 +15,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from proxyctl import __version__
 from tests.docs.workflows import WORKFLOWS
 from tests.support.documentation.pages import blocks, page_id
 from tests.support.paths import ROOT
@@ -28,7 +29,7 @@ TEXTS = [
     *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
-PLACEHOLDER = "YOUR-ACCOUNT/proxyctl@COMMIT # v0.1.0"
+PLACEHOLDER = f"YOUR-ACCOUNT/proxyctl@COMMIT # v{__version__}"
 """The only action that is not pinned: nobody publishes it yet, and the page says what to write."""
 
 Workflow = dict[str, Any]
