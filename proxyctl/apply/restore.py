@@ -168,7 +168,14 @@ class Restore:
                     }
                 now = self.run.read(module, name, Layer.RUNTIME)
                 topology = self.run.plan.topologies.memory
-                rows = placed_rows(diff.layout, rows, now, topology, drained=diff.drained)
+                rows = placed_rows(
+                    diff.layout,
+                    rows,
+                    now,
+                    topology,
+                    drained=diff.drained,
+                    removed=diff.target.keys() - rows.keys(),
+                )
             image[name] = rows
         return image
 

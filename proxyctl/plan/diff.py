@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -118,6 +118,11 @@ class ServerDiff(TableDiff):
     as_placed: tuple[Layer, ...]
     """The layers that differ from the files by placement alone."""
 
+    @property
+    def removed(self) -> Collection[Key]:
+        """The keys of the MEMORY rows that an apply removes."""
+        return self.memory.keys() - self.target.keys()
+
     def identity(self, key: Key) -> Key:
         """Return what all keys of a node of a family have in common; elsewhere the key."""
         return self.topology.identity(key)
@@ -218,11 +223,18 @@ def _diff_servers(
 
     in_memory = stored(memory, Layer.MEMORY)
     target = staged(layout, memory, memory, in_memory) if in_memory else memory
+    removed = memory.keys() - target.keys()
     at_runtime = ServersVerdict([], [])
     if desired is not None:
         image = _servers_image(desired, target, runtime, topology)
         at_runtime = _by_family(
-            desired, runtime, image, topologies, drained=drained, shunned=shunned
+            desired,
+            runtime,
+            image,
+            topologies,
+            drained=drained,
+            shunned=shunned,
+            removed=removed,
         )
     loaded = runtime_image(layout, memory)
     published = compare_servers(
@@ -255,7 +267,9 @@ def _diff_servers(
         as_placed=tuple(
             layer
             for layer in (Layer.MEMORY, Layer.DISK)
-            if changes[layer] and _is_as_placed(desired, rows[layer], topologies)
+            if changes[layer]
+            and removed.isdisjoint(one.key for one in at_runtime.differences)
+            and _is_as_placed(desired, rows[layer], topologies)
         ),
     )
 
@@ -367,6 +381,7 @@ def _by_family(
     *,
     drained: frozenset[Node] = frozenset(),
     shunned: frozenset[Key] = frozenset(),
+    removed: Collection[Key] = (),
 ) -> ServersVerdict:
     index = desired.layout.index
     return compare_servers(
@@ -378,6 +393,7 @@ def _by_family(
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drained=drained,
         shunned=shunned,
+        removed=removed,
     )
 
 

@@ -59,7 +59,9 @@ def _server_images(
 ) -> list[dict[str, Rows]]:
     """Return the rows of each LOAD. `used_hostgroups`: those in use before or after the apply."""
     layout, runtime = diff.layout, diff.runtime
-    placed = placed_rows(layout, diff.target, runtime, topology, drained=diff.drained)
+    placed = placed_rows(
+        layout, diff.target, runtime, topology, drained=diff.drained, removed=diff.removed
+    )
     loaded = with_successors(layout, placed, runtime, topology)
     image = {**target, layout.name: loaded}
     hostgroup = layout.index["hostgroup_id"]
@@ -105,6 +107,7 @@ def placed_again(
         topology,
         drained=diff.drained,
         leaving=leaving,
+        removed=diff.removed,
     )
     loaded = with_successors(layout, placed, runtime, topology)
     return None if loaded == image else loaded

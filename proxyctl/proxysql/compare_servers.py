@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Value
 from proxyctl.proxysql.compare import Difference, differing
 from proxyctl.proxysql.servers import Server, server_reader
 from proxyctl.proxysql.topology import Family, Node, Topology, main_hostgroup
@@ -74,6 +74,8 @@ class _Comparison:
     """The nodes that do not differ in the columns that drain them."""
     shunned: Collection[Key]
     """The keys of the rows whose SHUNNED is not ProxySQL's own, as `compare_servers` takes them."""
+    removed: Collection[Key]
+    """The keys of the configured rows that the apply removes."""
 
     def held(self, current: Row) -> frozenset[int]:
         """Return the columns by which a RUNTIME row of a drained node is drained."""
@@ -103,13 +105,14 @@ def compare_servers(
     ignored: frozenset[int] = frozenset(),
     drained: Collection[Node] = (),
     shunned: Collection[Key] = (),
+    removed: Collection[Key] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` lacks OFFLINE_HARD rows, which count as absent. `owned`: whether a plan deletes a key
     that only RUNTIME has (default: True). `drained` nodes do not differ in the columns that drain
     them. `shunned`: the keys of the rows whose SHUNNED is not ProxySQL's own, and thus differs from
-    ONLINE.
+    ONLINE. `removed`: the keys of the configured rows that the apply removes.
 
     Shape: a difference for each row of a node that is not as configured, under the key of the
     configured row. A key may appear several times, each time with another `current`.
@@ -118,7 +121,8 @@ def compare_servers(
     def is_owned(key: Key) -> bool:
         return owned is None or owned.get(key, True)
 
-    comparison = _Comparison(layout, server_reader(layout), is_owned, ignored, drained, shunned)
+    read = server_reader(layout)
+    comparison = _Comparison(layout, read, is_owned, ignored, drained, shunned, removed)
     topology = topology.of_servers(layout)
     current, wanted = _divided(runtime, topology), _divided(desired, topology)
     verdict = ServersVerdict([], [])
@@ -159,17 +163,28 @@ def _compare_node(
 ) -> None:
     """Compare one node of a family: it must be present, with the configured attributes.
 
-    Changes: verdict.
+    A writer must be a reader as well if the files say so. Changes: verdict.
     """
     if not current:
         verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
         return
     index = comparison.layout.index
     read = comparison.read
-    configured_by_hostgroup = {read(row).hostgroup: (key, row) for key, row in wanted}
+    configured_by_hostgroup: dict[Value, tuple[Key, DesiredRow]] = {
+        read(row).hostgroup: (key, row) for key, row in wanted
+    }
     main = configured_by_hostgroup[main_hostgroup(family, configured_by_hostgroup)]
     skip = {index["hostgroup_id"]} | ({index["status"]} if family.is_galera else set())
-    for _, row in current:
+    running = {read(row).hostgroup for _, row in current}
+    removed = {key[0] for key in comparison.removed if key[1:] == wanted[0][0][1:]}
+    reads = family.writer_reads(running, configured_by_hostgroup, removed)
+    if reads and family.reader not in running:
+        key, configured = configured_by_hostgroup[family.reader]
+        verdict.differences.append(Difference(key, None, configured))
+    for key, row in current:
+        if reads is False and read(row).hostgroup == family.reader:
+            verdict.differences.append(Difference(key, row, None))
+            continue
         key, configured = configured_by_hostgroup.get(read(row).hostgroup, main)
         held = comparison.held(row)
         differing_positions = comparison.changed(row, configured)

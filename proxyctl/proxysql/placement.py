@@ -13,7 +13,7 @@ from operator import attrgetter
 from proxyctl.catalog import Layout, Value
 from proxyctl.proxysql.servers import Server, server_reader, without_shunning
 from proxyctl.proxysql.topology import Family, Node, Topology, main_hostgroup
-from proxyctl.rows.row import Row, Rows, replace_cells
+from proxyctl.rows.row import Key, Row, Rows, replace_cells
 
 
 def placed_rows(
@@ -24,6 +24,7 @@ def placed_rows(
     *,
     drained: Collection[Node] = (),
     leaving: Collection[Node] = (),
+    removed: Collection[Key] = (),
 ) -> Rows:
     """Return the MEMORY rows whose LOAD leaves every node of a family in its RUNTIME hostgroups.
 
@@ -31,7 +32,8 @@ def placed_rows(
     the configured attributes; a new node in the entrance of its family if another node writes.
     Discovered nodes stay, and `drained` nodes stay drained. OFFLINE_HARD rows of `runtime`, which
     hold the last connections of a removed server, count as absent. `leaving`: nodes that a later
-    LOAD removes.
+    LOAD removes. `removed`: the keys of the configured rows that the apply removes, which matter
+    for a writer that also reads.
     """
     read, result = server_reader(layout), dict(configured)
     for key, row in runtime.items():
@@ -45,6 +47,9 @@ def placed_rows(
             server = read(row)
             if server.hostgroup in family.hostgroups and not server.is_off:
                 running.setdefault(server.node, []).append(row)
+        for node, rows in running.items():
+            groups = {read(row).hostgroup for row in active if read(row).node == node}
+            running[node] = _with_reader(layout, family, rows, groups, removed)
         staying = {read(row).node for row in active}.difference(leaving)
         entrance = family.entrance if _is_written(layout, family, running, staying) else None
         for row in active:
@@ -64,6 +69,27 @@ def placed_rows(
                     loaded = (without_shunning(layout, row) for row in rows)
                     result.update((layout.key_of(row), row) for row in loaded)
     return result
+
+
+def _with_reader(
+    layout: Layout,
+    family: Family,
+    running: list[Row],
+    configured: Collection[Value],
+    removed: Collection[Key],
+) -> list[Row]:
+    """Return the RUNTIME rows of a node, with its reader row or without if the files decide it."""
+    read = server_reader(layout)
+    by_hostgroup: dict[Value, Row] = {read(row).hostgroup: row for row in running}
+    node = read(running[0]).node
+    gone = {key[0] for key in removed if key[1:] == node}
+    reads = family.writer_reads(by_hostgroup, configured, gone)
+    if reads and family.reader not in by_hostgroup:
+        writer = by_hostgroup[family.writer]
+        return [*running, replace_cells(layout, writer, hostgroup_id=family.reader)]
+    if reads is False:
+        return [row for row in running if read(row).hostgroup != family.reader]
+    return running
 
 
 def _drained_as(layout: Layout, row: Row, runtime_row: Row) -> Row:
@@ -177,7 +203,9 @@ def _configured_row(
 ) -> Row:
     """Return the row that configures the node of `row` in a hostgroup of its family."""
     read = server_reader(layout)
-    own = {read(other).hostgroup: other for other in active if read(other).node == read(row).node}
+    own: dict[Value, Row] = {
+        read(other).hostgroup: other for other in active if read(other).node == read(row).node
+    }
     chosen = hostgroup if hostgroup in own else main_hostgroup(family, own)
     return own[chosen]
 

@@ -12,7 +12,7 @@ standby of PostgreSQL 15 behind 3.0.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -47,7 +47,13 @@ PGSQL_FAMILY_TABLES = ("pgsql_replication_hostgroups",)
 _RDS_DISCOVERY = "mysql-monitor_aws_rds_topology_discovery_interval"
 
 
-MONITOR_VARIABLES = ("mysql-monitor_enabled", "pgsql-monitor_enabled", _RDS_DISCOVERY)
+MONITOR_VARIABLES = (
+    "mysql-monitor_enabled",
+    "pgsql-monitor_enabled",
+    _RDS_DISCOVERY,
+    "mysql-monitor_writer_is_also_reader",
+    "pgsql-monitor_writer_is_also_reader",
+)
 """The variables that `MonitorSettings` reads."""
 
 
@@ -60,12 +66,16 @@ class MonitorSettings:
     is_on_for_pgsql: bool = True
     discovers_rds: bool = False
     """Whether it adds nodes of Amazon RDS to replication families."""
+    keeps_reader: bool = True
+    """Whether the writer of a replication family keeps its row in the reader hostgroup."""
+    keeps_reader_for_pgsql: bool = True
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> Self:
         """Return the settings. ProxySQL reads '' as 0."""
-        on, on_for_pgsql, interval = (variables.get(name, "") for name in MONITOR_VARIABLES)
-        return cls(on == "true", on_for_pgsql == "true", interval not in ("", "0"))
+        on, on_for_pgsql, interval, *keeps = (variables.get(n, "") for n in MONITOR_VARIABLES)
+        keeps_reader = (value == "true" for value in keeps)
+        return cls(on == "true", on_for_pgsql == "true", interval not in ("", "0"), *keeps_reader)
 
     def as_if_on(self) -> MonitorSettings:
         """Return the settings before the monitor was switched off: nodes stay where it put them."""
@@ -105,7 +115,8 @@ class Family:
     """The cell of that column; 1 if the table does not have it: then `nodes restore` counts on one
     writer, although the monitor of a replication family limits nothing."""
     writer_is_also_reader: int = field(default=0, compare=False)
-    """The cell of that column; 0 if the table does not have it."""
+    """The cell of that column. For replication, whether the monitor's variable of that name is on;
+    0 if there is neither."""
 
     @property
     def identity(self) -> tuple[str, str, Value]:
@@ -131,6 +142,24 @@ class Family:
         read_only is off. Source: 2.7.1 and 3.0.3, run.
         """
         return {"galera": self.offline, "replication": self.reader}.get(self.kind)
+
+    def writer_reads(
+        self, running: Collection[Value], configured: Collection[Value], removed: Collection[Value]
+    ) -> bool | None:
+        """Return whether the files put a node that is the writer into the reader hostgroup, too.
+
+        The arguments are the node's hostgroups at RUNTIME, in the files, and of the rows that the
+        apply removes. None: the files do not decide it. In a replication family the monitor neither
+        adds nor removes the reader row of a node that stays the writer, so this is up to the files;
+        with writer_is_also_reader off it removes the row after each LOAD.
+        Source: 2.7.1 and 3.0.3, run.
+        """
+        is_left = self.kind == "replication" and self.writer_is_also_reader
+        if not is_left or self.writer not in running or self.writer not in configured:
+            return None
+        if self.reader in configured:
+            return True
+        return False if self.reader in removed else None
 
 
 @dataclass(frozen=True)
@@ -228,6 +257,9 @@ def _families(
         table == "mysql_replication_hostgroups" and settings.discovers_rds
     )
     hostgroups = [n for n, column in enumerate(layout.columns) if column.hostgroup]
+    is_pgsql = protocol == "pgsql"
+    keeps_reader = settings.keeps_reader_for_pgsql if is_pgsql else settings.keeps_reader
+    is_also_reader = int(kind == "replication" and keeps_reader)
     for row in rows:
         cells = dict(zip(layout.names, row, strict=True))
         if cells.get("active", 1) == 1:
@@ -241,7 +273,8 @@ def _families(
                 protocol=protocol,
                 reader=cells["reader_hostgroup"],
                 max_writers=number(cells.get("max_writers", 1)) or 0,
-                writer_is_also_reader=number(cells.get("writer_is_also_reader", 0)) or 0,
+                writer_is_also_reader=number(cells.get("writer_is_also_reader", is_also_reader))
+                or 0,
             )
 
 
@@ -301,6 +334,6 @@ class Topologies:
         return self.memory.with_families(self.desired).of_servers(layout)
 
 
-def main_hostgroup(family: Family, configured: Iterable[int]) -> int:
+def main_hostgroup(family: Family, configured: Iterable[Value]) -> Value:
     """Return the hostgroup whose row also configures a node in a hostgroup without a row."""
     return min(configured, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))

@@ -61,6 +61,17 @@ class Pair:
         wanted = {(str(group), str(server.port), status) for group, server, status in rows}
         return set(self.proxysql.instance.query(query)) == wanted
 
+    def wait_for_checks(self) -> None:
+        """Wait until the monitor has checked read_only of the primary twice more."""
+        log = "SELECT count(*) FROM monitor.mysql_server_read_only_log"
+        sql = f"{log} WHERE port={self.primary.port}"
+
+        def count() -> int:
+            return int(self.proxysql.instance.query(sql)[0][0] or 0)
+
+        wanted = count() + 2
+        until(lambda: count() >= wanted, what="the monitor does not check the primary")
+
     def listed(self) -> str:
         """What `nodes list` prints, with the names of the page."""
         text = proxyctl("nodes", "list").out.replace(str(self.proxysql.instance.port), "6032")
@@ -141,17 +152,32 @@ def test_a_writer_that_is_no_reader(pair: Pair) -> None:
 
 
 def test_a_second_row_of_the_primary(pair: Pair) -> None:
-    """It is published by the first apply, and not by a later one."""
+    """It begins to serve reads with an apply, stays through the checks, and ends with another."""
     first = [(WRITER, pair.primary, "ONLINE"), (READER, pair.replica, "ONLINE")]
     both = [*first, (READER, pair.primary, "ONLINE")]
-    row = "  - {hostgroup_id: reader, hostname: db1.example.com}\n"
+    row = "  - {hostgroup_id: reader, hostname: db1.example.com, weight: 5}\n"
     with_row = files().replace("mysql_servers:\n", f"mysql_servers:\n{row}")
 
     pair.write(files())
     applied()
-    pair.write(with_row)
+    for block, placed in ((with_row, both), (files(), first), (with_row, both)):
+        pair.write(block)
+        applied()
+        assert pair.is_placed(*placed)
+        pair.wait_for_checks()
+        assert pair.is_placed(*placed)
+        assert "No changes" in plan().out
+
+
+def test_a_second_row_where_a_writer_does_not_read(pair: Pair) -> None:
+    """With writer_is_also_reader off the monitor removes it, and no plan adds it again."""
+    row = "  - {hostgroup_id: reader, hostname: db1.example.com}\n"
+    keeps = "variables:\n  mysql-monitor_writer_is_also_reader: false\n"
+    pair.write(files().replace("variables:\n", keeps))
     applied()
-    assert pair.is_placed(*first)
-    pair.proxysql.instance.load("MYSQL SERVERS")
-    until(lambda: pair.is_placed(*both))
+    block = files().replace("mysql_servers:\n", f"mysql_servers:\n{row}")
+    pair.write(block.replace("variables:\n", keeps))
+    applied()
+    pair.wait_for_checks()
+    assert pair.is_placed((WRITER, pair.primary, "ONLINE"), (READER, pair.replica, "ONLINE"))
     assert "No changes" in plan().out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proxyctl.plan.change import changes_of
@@ -28,6 +30,7 @@ SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
 DISCOVERS = Family("group_replication", 10, GALERA.hostgroups, offline=40, discovers=True)
 REPLICATION = Family("replication", 10, frozenset({10, 30}), reader=30)
+READING_WRITER = replace(REPLICATION, writer_is_also_reader=1)
 CONFIGURED = "10 n1, 10 n2, 10 n3"
 PLACED = "10 n1, 10 n2 SHUNNED, 10 n3 SHUNNED, 20 n2, 20 n3, 30 n2, 30 n3"
 HEAVIER = (
@@ -177,6 +180,44 @@ def test_a_node_enters_a_replication_family_as_a_reader_if_another_writes(case):
     configured, standing, loaded = ENTERING[case]
     found = placed_rows(SERVERS, servers(configured), servers(standing), Topology((REPLICATION,)))
     assert servers_text(found) == loaded
+
+
+READING = {
+    "a reader row that is added": ("10 w, 30 w, 30 r", "10 w, 30 r", "", "10 w, 30 r, 30 w"),
+    "one that is removed": ("10 w, 30 r", "10 w, 30 w, 30 r", "30 w", "10 w, 30 r"),
+    "one that only the monitor made": ("10 w, 30 r", "10 w, 30 w, 30 r", "", "10 w, 30 r, 30 w"),
+    "after a failover": ("10 w, 30 w, 30 r", "30 w, 10 r, 30 r", "", "10 r, 30 r, 30 w"),
+    "of a server that became the writer": (
+        "10 w, 30 r",
+        "30 w, 10 r, 30 r",
+        "30 r",
+        "10 r, 30 r, 30 w",
+    ),
+}
+"""What is configured, where servers stand at RUNTIME, the rows that the apply removes, and what is
+loaded for a replication family whose configured writer is `w`."""
+
+
+@pytest.mark.parametrize("case", READING)
+def test_the_files_decide_whether_the_writer_of_a_replication_family_reads(case):
+    configured, standing, removed, loaded = READING[case]
+    runtime, gone = servers(standing), servers(removed)
+    found = placed_rows(
+        SERVERS, servers(configured), runtime, Topology((READING_WRITER,)), removed=gone
+    )
+    assert servers_text(found) == loaded
+    verdict = compare_servers(
+        SERVERS, runtime, servers(configured), Topology((READING_WRITER,)), removed=gone
+    )
+    moved = {one.key for one in verdict.differences if one.desired is None or one.current is None}
+    assert moved == found.keys() ^ runtime.keys()
+
+
+def test_the_monitor_decides_it_with_writer_is_also_reader_off():
+    configured, standing = servers("10 w, 30 w, 30 r"), servers("10 w, 30 r")
+    found = placed_rows(SERVERS, configured, standing, Topology((REPLICATION,)))
+    assert servers_text(found) == "10 w, 30 r"
+    assert not compare_servers(SERVERS, standing, configured, Topology((REPLICATION,))).differences
 
 
 def test_a_new_writer_replaces_the_old_one_although_both_are_loaded_first():
