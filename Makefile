@@ -8,15 +8,16 @@ READY := $(VENV)/.ready
 # compile the package and the tests again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-browser test-all test-real test-version test-day test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
+.PHONY: help demo test test-journeys test-browser test-all test-real test-version test-day test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
 	@echo "  demo       the main job on an embedded sandbox, each command shown"
-	@echo "  test       the tests that need no ProxySQL binary, without the sweeps"
+	@echo "  test       the tests of every minute: functions, outputs and laws, in about two minutes"
 	@echo "More:"
+	@echo "  test-journeys  what operators do, the pages, what fails halfway, and the sandbox compared with ProxySQL"
 	@echo "  test-browser  the site and the report of digests in Chromium"
-	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
+	@echo "  test-all   test, test-journeys and the sweeps: every test that needs neither a ProxySQL binary nor the browser"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
 	@echo "  test-day   a day of a watched fleet on a real ProxySQL, in DAY_MINUTES=20 minutes; needs mariadbd and sysbench; ends with a table"
@@ -45,9 +46,16 @@ demo: $(READY)
 WORKERS ?= 4
 REAL_WORKERS ?= 4
 
+# Tests that run commands and servers, and wait for them.
+JOURNEYS := tests/journeys tests/docs tests/faults tests/real tests/golden/test_pages.py
+NO_BINARY := not real and not containers
+
 test: $(READY)
-	@echo "not run: sweeps (make test-all), the browser (make test-browser), tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep" --ignore tests/docs/browser
+	@echo "not run: make test-journeys, sweeps (make test-all), the browser (make test-browser), tests that need a ProxySQL binary (make test-real)"
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "$(NO_BINARY) and not sweep" $(JOURNEYS:%=--ignore=%)
+
+test-journeys: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "$(NO_BINARY) and not sweep" $(JOURNEYS) --ignore tests/docs/browser
 
 test-browser: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,browser]'
@@ -55,7 +63,7 @@ test-browser: $(READY)
 
 test-all: $(READY)
 	@echo "not run: the browser (make test-browser), tests that need a ProxySQL binary (make test-real)"
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers" --ignore tests/docs/browser --hypothesis-profile all
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "$(NO_BINARY)" --ignore tests/docs/browser --hypothesis-profile all
 
 test-real: $(READY)
 	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) --dist worksteal -m "real and not alone"
@@ -77,7 +85,7 @@ LOWEST := .venv-lowest
 test-lowest: $(READY)
 	@$(BIN)/uv venv --quiet --clear --no-python-downloads --python $(PYTHON) $(LOWEST)
 	@$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev,docs,rsa]'
-	$(LOWEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep"
+	$(LOWEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "$(NO_BINARY) and not sweep" --ignore tests/docs/browser
 	@$(MAKE) --no-print-directory check BIN=$(LOWEST)/bin
 	$(LOWEST)/bin/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir docs . $(LOWEST)/site
 
