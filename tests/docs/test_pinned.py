@@ -79,6 +79,16 @@ def test_every_action_is_pinned_by_its_commit_and_names_its_version() -> None:
     assert len(names) == len(set(names)), "one action, one commit"
 
 
+def test_pages_install_the_wheel_of_this_version() -> None:
+    wheels = [
+        (page_id(path), version)
+        for path in TEXTS
+        for version in re.findall(r"proxyctl_proxysql-([\w.]+?)-py3", path.read_text("utf-8"))
+    ]
+    assert "docs/how-to/install.md" in dict(wheels)
+    assert {version for _, version in wheels} == {__version__}
+
+
 def test_the_page_has_a_workflow() -> None:
     assert page_workflows()
 
