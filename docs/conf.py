@@ -139,6 +139,9 @@ MENU = {
 """The pages, by the headings of the menu."""
 _LAST = list(MENU)[-1]
 
+_LEXERS = {".yaml": "yaml", ".yml": "yaml", ".j2": "jinja", ".service": "ini", ".timer": "ini"}
+"""How to colour the files of the examples, by their suffix."""
+
 _LONGEST_DESCRIPTION = 160
 """Characters of a description that a search engine shows."""
 
@@ -161,6 +164,24 @@ def _with_menu(_app: Sphinx, page: str, source: list[str]) -> None:
             listed += f"\nRepository <{_REPOSITORY}>"
         options = ":hidden:\n:glob:" + (f"\n:caption: {caption}" if caption else "")
         source[0] += f"\n\n```{{toctree}}\n{options}\n\n{listed}\n```\n"
+
+
+def files_beside(page: str) -> list[str]:
+    """Return the files of an example, relative to its page, and none for other pages."""
+    if not page.startswith("examples/"):
+        return []
+    folder = Path(__file__).parents[1].joinpath(page).parent
+    found = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in found if name != "README.md")
+
+
+def _with_files(_app: Sphinx, page: str, source: list[str]) -> None:
+    """End the page of an example with the text of its files, which a code host lists beside it."""
+    if names := files_beside(page):
+        source[0] += "\n\n## The files\n"
+    for name in names:
+        options = f":language: {_LEXERS.get(Path(name).suffix, 'text')}\n:caption: {name}"
+        source[0] += f"\n```{{literalinclude}} {name}\n{options}\n```\n"
 
 
 def _with_description(
@@ -197,6 +218,7 @@ def _with_front_door(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx. Changes: app."""
+    app.connect("source-read", _with_files)
     app.connect("source-read", _with_menu)
     app.connect("html-page-context", _with_description)
     app.connect("build-finished", _with_front_door)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.conf import below, root_doc
+from docs.conf import below, files_beside, root_doc
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.files import load_project
 from proxyctl.config.sources import Sources
@@ -133,6 +133,15 @@ def test_every_page_is_in_the_menu_once() -> None:
     listed = _menu()
     assert len(set(listed)) == len(listed)
     assert {ROOT / f"{root_doc}.md", *listed} >= set((ROOT / "docs").rglob("*.md"))
+
+
+def test_the_site_shows_every_file_of_an_example() -> None:
+    for folder in sorted((ROOT / "examples").iterdir()):
+        shown = files_beside(f"examples/{folder.name}/README")
+        found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        assert set(shown) == found - {"README.md"}
+        assert shown
+    assert files_beside("docs/how-to/install") == []
 
 
 def test_titles_fit_the_menu() -> None:
