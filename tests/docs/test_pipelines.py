@@ -82,6 +82,14 @@ version: 1
 mysql_query_rules:
   - {rule_id: 1, match_digest: ^SELECT, destination_hostgroup: 20, apply: true}
 """
+RIGHT_FILE = """\
+version: 1
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1.example.com}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: 10}
+"""
+"""A file in which lint finds no error."""
 
 
 class Action(Machine):
@@ -183,12 +191,40 @@ def _values(node: Any, key: str) -> Iterator[Any]:
 
 def test_the_page_gives_the_action_what_it_takes() -> None:
     inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
-    (found,) = examples("steps")
-    given = [step["with"] for step in found if "/proxyctl@" in step["uses"]]
+    found = [step for steps in examples("steps") for step in steps]
+    given = [step["with"] for step in found if "/proxyctl@" in step.get("uses", "")]
     assert given
     for one in given:
         assert set(one) <= set(inputs)
         assert one["command"] in inputs["command"]["description"]
+
+
+def test_the_workflow_without_the_action_applies_what_was_planned(action: Action) -> None:
+    (jobs,) = [jobs for jobs in examples("jobs") if "apply" in jobs]
+    assert jobs["apply"]["needs"] == "plan"
+    used = {step["uses"].partition("@")[0]: step["with"] for step in steps_of(jobs, "uses")}
+    saved, fetched = used["actions/upload-artifact"], used["actions/download-artifact"]
+    assert saved["name"] == fetched["name"]
+    (action.files / "config").mkdir()
+    (action.files / "config" / "proxyctl.yaml").write_text(RIGHT_FILE)
+    (one,) = action.instances
+    given = {"PROXYCTL_PORT": str(one.port)}
+    secrets = {"PROXYCTL_PASSWORD": "admin", "APP_PASSWORD": "s3cret-of-app"}
+    # The second time, nothing differs, and the plan is empty.
+    for _ in range(2):
+        for step in steps_of(jobs, "run"):
+            assert step.get("env", {}).keys() in (set(), set(secrets))
+            if "pip install" not in step["run"]:
+                done = action.run(step, given | (secrets if "env" in step else {}))
+                assert done.returncode == 0, done.stderr
+        assert (action.files / saved["path"]).exists()
+        assert users(one) == ["app"]
+        (action.files / saved["path"]).unlink()
+
+
+def steps_of(jobs: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the steps of all jobs that have this key."""
+    return [step for job in jobs.values() for step in job["steps"] if key in step]
 
 
 # -- the config repository -------------------------------------------------------------------------
