@@ -336,7 +336,7 @@ class FleetWatch:
             status.situation = Situation.FAILED
             self._event(rolled.name, "failed", message, Level.ERROR, details)
         else:  # refused, or the connection broke: nothing was changed
-            self._note_not_applied(one, *error.lines())
+            self._note_not_applied(one, *_refitted(error).lines())
 
     def _note_not_applied(self, one: WatchedInstance, message: str, *details: str) -> None:
         """Report once why an apply did not begin; the next round tries again. Changes: one."""
@@ -428,6 +428,14 @@ def _note_plan(status: InstanceStatus, figures: PlanFigures | None) -> None:
     status.plan, status.has_planned = figures, figures is not None
     if figures is not None:
         status.planned_at = time.time()
+
+
+def _refitted(error: ProxyctlError) -> ProxyctlError:
+    """Return an error whose fix fits a watch: that of a refusal is about the command `apply`."""
+    if not isinstance(error, RefusedError) or error.fix is None:
+        return error
+    fix = "wait: the next round plans and tries again"
+    return RefusedError(error.message, fix=fix, reasons=error.reasons)
 
 
 def _in_sync(figures: PlanFigures | None) -> PlanFigures | None:

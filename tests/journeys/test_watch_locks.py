@@ -51,7 +51,9 @@ def test_a_lock_that_is_taken_after_the_plan(synced: Fleet) -> None:
     release = "DROP TABLE proxyctl_lock"
     found = synced.watch("--apply", steps=[begin, lambda: synced.instances[0].execute(release)])
     assert events(found, "px1") == ["in_sync", "differs", "not_applied", "applied"]
-    assert "is locked: apply by pid 1 on px" in line_of(found, "not_applied")["message"]
+    line = line_of(found, "not_applied")
+    assert "is locked: apply by pid 1 on px" in line["message"]
+    assert line["details"] == ["fix: wait: the next round plans and tries again"]
 
 
 def test_two_watches_apply_a_change_once(fleet: Fleet) -> None:
