@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from proxyctl.apply.apply import apply_files
+from proxyctl.apply.request import ApplyRequest, Reporter
+from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import (
     ApplyError,
     ConfigError,
@@ -305,14 +308,24 @@ class FleetWatch:
             self.status = replace(self.status, instances=self._statuses())
 
         pause = PausedRollout(self._request.is_paused, note)
-        apply = self._request.rollout.apply
-        apply = replace(apply, reporter=replace(apply.reporter, progress=self._note_progress))
-        request = replace(self._request.rollout, apply=apply, watch=pause)
+        apply = replace(self._request.rollout.apply, reporter=Reporter(self._note_progress))
+        request = replace(self._request.rollout, apply=apply, applier=self._apply_to, watch=pause)
         rollout = roll_out(targets, fleet, request)
         self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED
         for rolled in rollout.rolled:
             if rolled.name not in noted:
                 note(rolled)
+
+    def _apply_to(
+        self, client: AdminClient, target: Target, request: ApplyRequest
+    ) -> tuple[Plan, ApplyResult | None]:
+        """Apply to one instance, whose remarks are events. Returns and raises as `apply_files`."""
+
+        def warn(text: str) -> None:
+            self._event(target.name, "note", text, Level.WARNING)
+
+        reporter = replace(request.reporter, warning=warn)
+        return apply_files(client, target.files, replace(request, reporter=reporter))
 
     def _note_apply(self, rolled: Rolled, planned: Planned) -> None:
         one, reading = self._instances[rolled.name], self._readings[rolled.name]

@@ -87,8 +87,10 @@ def test_an_apply_that_was_killed_is_finished_by_the_next_watch(synced: Fleet) -
     px1.execute("UPDATE mysql_servers SET weight = 8 WHERE hostname = 'db2'")
     hold_dead_lock(px1, "MYSQL SERVERS")
     found = synced.watch("--apply", "--grace", "1h")
-    assert events(found, "px1") == ["differs", "applied"]
-    assert line_of(found, "note")["message"].startswith("px1: MYSQL SERVERS: a command was killed")
+    assert events(found, "px1") == ["differs", "note", "applied"]
+    note = line_of(found, "note")
+    assert (note["name"], note["level"]) == ("px1", "warning")
+    assert note["message"].startswith("MYSQL SERVERS: a command was killed")
     assert line_of(found, "differs")["message"] == "an apply was killed"
     assert synced.weight() == "100"
 

@@ -120,7 +120,7 @@ def watch(
         WatchRequest(
             targets,
             WatchRules(heal.apply, heal.grace, every),
-            _rollout(fleet, only, paths, log),
+            _rollout(fleet, only, paths),
             log.report,
             heal.is_paused,
             lambda: changed_at(paths),
@@ -132,18 +132,15 @@ def watch(
     return ExitCode.INTERRUPTED if watched.was_interrupted else ExitCode.DONE
 
 
-def _rollout(
-    fleet: BatchOptions, only: list[str] | None, paths: tuple[str, ...], log: WatchLog
-) -> RolloutRequest:
+def _rollout(fleet: BatchOptions, only: list[str] | None, paths: tuple[str, ...]) -> RolloutRequest:
     """Return how the watch applies: as `apply`, but without waiting for the lock."""
-    from proxyctl.apply.request import ApplyRequest, Reporter
+    from proxyctl.apply.request import ApplyRequest
     from proxyctl.fleet.rollout import RolloutRequest
     from proxyctl.plan.make import PlanOptions
     from proxyctl.snapshots.snapshot import WATCH
 
     request = ApplyRequest(
         PlanOptions(only=tuple(only or ())),
-        reporter=Reporter(warning=lambda text: log.note("note", text)),
         lock_timeout_s=0,
         purpose=WATCH,
         sources=paths,
@@ -196,8 +193,7 @@ class WatchLog:
             write(render(event, now))
 
     def note(self, name: str, message: str) -> None:
-        """Write something that concerns no instance, or names it itself."""
+        """Write something that concerns no instance."""
         from proxyctl.watch.status import Level, WatchEvent
 
-        level = Level.WARNING if name == "note" else Level.INFO
-        self.report(WatchEvent(level, name, message))
+        self.report(WatchEvent(Level.INFO, name, message))
