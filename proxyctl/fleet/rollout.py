@@ -71,6 +71,8 @@ class RolloutRequest:
     """The change of one instance: by default to its files."""
     watch: RolloutWatch | None = None
     """What watches each batch."""
+    went_well: Callable[[Rolled], None] = lambda _rolled: None
+    """Receives the results of each batch that went well, before the next batch."""
 
 
 def batches(
@@ -166,6 +168,8 @@ class _Rollout:
                 self._look_at_servers(targets)
             if self._was_interrupted or not self._are_well(targets):
                 return
+            for target in targets:
+                self._request.went_well(self._results[target])
 
     def _are_well(self, targets: Sequence[Target]) -> bool:
         return all(self._results[target].is_well for target in targets)

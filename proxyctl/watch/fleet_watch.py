@@ -88,29 +88,21 @@ class WatchedInstance:
 
 
 class PausedRollout:
-    """Stops a rollout before its next batch once applies are paused.
+    """Stops a rollout before its next batch once applies are paused."""
 
-    `note`: receives the results of a batch that went well, before the next one.
-    """
-
-    def __init__(self, is_paused: Callable[[], bool], note: Callable[[Rolled], None]) -> None:
-        self._is_paused, self._note = is_paused, note
-        self._of_last_batch: list[Rolled] = []
+    def __init__(self, is_paused: Callable[[], bool]) -> None:
+        self._is_paused = is_paused
 
     def before(self, targets: Sequence[Target]) -> Mapping[Target, ProxyctlError]:
         """Return an error for each instance if applies are paused."""
-        for rolled in self._of_last_batch:
-            self._note(rolled)
-        self._of_last_batch = []
         if not self._is_paused():
             return {}
         return {target: RefusedError("applies were paused meanwhile") for target in targets}
 
     def after(
-        self, units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
+        self, _units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
     ) -> Mapping[Target, Rolled]:
         """Change no result."""
-        self._of_last_batch = [rolled for unit in units for rolled in unit.values()]
         return {}
 
 
@@ -307,9 +299,14 @@ class FleetWatch:
             # A rollout over a large fleet takes long.
             self.status = replace(self.status, instances=self._statuses())
 
-        pause = PausedRollout(self._request.is_paused, note)
         apply = replace(self._request.rollout.apply, reporter=Reporter(self._note_progress))
-        request = replace(self._request.rollout, apply=apply, applier=self._apply_to, watch=pause)
+        request = replace(
+            self._request.rollout,
+            apply=apply,
+            applier=self._apply_to,
+            watch=PausedRollout(self._request.is_paused),
+            went_well=note,
+        )
         rollout = roll_out(targets, fleet, request)
         self.was_interrupted = rollout.exit_code is ExitCode.INTERRUPTED
         for rolled in rollout.rolled:
