@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
@@ -31,6 +32,7 @@ from proxyctl.rows.row import KEEP, Key, Rows, Where
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.lint.policy import Policy
+    from proxyctl.lint.reports import LintReports
     from proxyctl.lint.run import Ignore, LintReport
 
 Sections = dict[str, list[FileSection]]
@@ -78,6 +80,18 @@ class Project:
 
         names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
         return Configuration(self.desired.version, tables, variables, names, place)
+
+    @cached_property
+    def lint_reports(self) -> LintReports:
+        """What lint found at the instances of these files so far."""
+        from proxyctl.lint.reports import LintReports  # importing every check takes a while
+
+        return LintReports(self.policies, self.ignores)
+
+    @cached_property
+    def without_policies(self) -> Project:
+        """The same files, but with no policies."""
+        return replace(self, policies=())
 
     def broken_policies(self) -> LintReport | None:
         """Return the rows of the files that break a policy; None if the files have no policy."""

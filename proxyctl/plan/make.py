@@ -172,7 +172,7 @@ def _lint(
     """
     limits = desired.guards
     if limits.action(POLICIES) is GuardAction.OFF:
-        project = replace(project, policies=())
+        project = project.without_policies
     is_off = limits.action(LINT) is GuardAction.OFF
     if is_off and not project.policies:
         return _Lint()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
+from proxyctl.lint.run import LintReport
 from proxyctl.plan.guards.lint import lint_change
 from proxyctl.proxysql.configuration import BeforeAfter
 from tests.unit.config_files import load
@@ -268,6 +271,20 @@ def test_a_finding_with_a_new_case_is_one_that_the_change_brings(
     found = lint_change(changed, last)
     assert (code in {one.finding.code for one in found.introduced}) is is_worse
     assert is_worse or code in {one.finding.code for one in found.known}
+
+
+def test_instances_that_hold_the_same_are_linted_once(tmp_path: Path) -> None:
+    many = rules(*(to(20, f"^SELECT {number} ") for number in range(50)))
+    project = load(tmp_path, f"version: 1\n{users('app')}{many}", version=None)
+    begin = Barrier(4)
+
+    def report(_instance: int) -> LintReport:
+        change = BeforeAfter(project.configuration, project.configuration)
+        begin.wait()
+        return project.lint_reports.of_change(change).before
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({*map(id, [*pool.map(report, range(4))])}) == 1
 
 
 def test_what_lint_found_ends_with_the_files(tmp_path: Path) -> None:

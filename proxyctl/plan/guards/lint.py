@@ -7,25 +7,23 @@ A plan introduces what lint finds in the configuration after it and not in the o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from threading import Lock
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.project import Project
 from proxyctl.errors import counted
-from proxyctl.lint.check import UNUSED_IGNORE, Check, all_checks
+from proxyctl.lint.check import Check, all_checks
 from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.policy import BROKEN_POLICY
+from proxyctl.lint.reports import checks_of_changes
 from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
 from proxyctl.plan.guards import Danger
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.rows.desired import LINT
-from proxyctl.rows.row import Key, sorted_keys
+from proxyctl.rows.row import Key
 
 
 @dataclass(frozen=True)
@@ -71,19 +69,16 @@ def lint_change(
     if is_large or only_policies:
         checks = [all_checks()[BROKEN_POLICY]]
         if not only_policies:
-            checks = [check for check in _checks() if check.any_size]
-            skipped = tuple(check.code for check in _checks() if not check.any_size)
+            checks = [check for check in checks_of_changes() if check.any_size]
+            skipped = tuple(check.code for check in checks_of_changes() if not check.any_size)
         after = _glance(change.after, project, checks)
         before = after if change.before is change.after else _glance(change.before, project, checks)
         subject = LintSubject(change.before)
     else:
-        first, last = _LintInput.of(change.before), _LintInput.of(change.after)
-        reports = _reports_of(project)
         try:
-            before, after = reports.report(first, last), reports.report(last, first)
+            before, after, subject = project.lint_reports.of_change(change)
         except ValueError:
             return lint_change(change, project, only_policies=True)
-        subject = reports.subject(first)
     is_known = _Known(change, subject, before.findings)
     findings = [finding for finding in after.findings if finding.severity is not Severity.NOTE]
     by_verdict: dict[bool, list[LocatedFinding]] = {False: [], True: []}
@@ -92,70 +87,9 @@ def lint_change(
     return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
 
 
-def _checks() -> list[Check]:
-    return [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
-
-
 def _glance(configuration: Configuration, project: Project, checks: Sequence[Check]) -> LintReport:
     """Return the report of checks for any size. The rows are in no order."""
     return run(LintSubject(configuration, policies=project.policies), checks, project.ignores)
-
-
-@dataclass(frozen=True)
-class _LintInput:
-    """A configuration to lint. Instances of a fleet that hold the same are equal."""
-
-    content: Hashable
-    configuration: Configuration = field(compare=False)
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> _LintInput:
-        tables = frozenset(
-            (name, held.is_whole, frozenset(held.rows.values()))
-            for name, held in configuration.tables.items()
-        )
-        variables = frozenset(configuration.variables.items())
-        # ProxySQL keeps rows in no order, and a finding begins with its first row.
-        ordered = {
-            name: replace(held, rows={key: held.rows[key] for key in sorted_keys(held.rows)})
-            for name, held in configuration.tables.items()
-        }
-        content = configuration.version, tables, variables
-        return cls(content, replace(configuration, tables=ordered))
-
-
-class _Reports:
-    """What lint found in configurations, by the policies and ignores of one project."""
-
-    def __init__(self, project: Project) -> None:
-        self._policies, self._ignores = project.policies, project.ignores
-        self.subject = lru_cache(maxsize=16)(self._subject)
-        self.report = lru_cache(maxsize=16)(self._report)
-
-    def _subject(self, held: _LintInput) -> LintSubject:
-        return LintSubject(held.configuration, policies=self._policies)
-
-    def _report(self, held: _LintInput, other: _LintInput) -> LintReport:
-        """Return the report of a configuration, tried in the sessions of the other one, too.
-
-        Otherwise a session that only one of them tells apart could not be compared. Raises:
-        ValueError.
-        """
-        subject = self.subject(held)
-        if held != other:
-            others = self.subject(other)
-            subject = LintSubject(held.configuration, policies=self._policies, other=others)
-        return run(subject, _checks(), self._ignores)
-
-
-_REPORTS: WeakKeyDictionary[Project, _Reports] = WeakKeyDictionary()
-"""A command that goes on reads its files again and again: reports end with their project."""
-_GUARD = Lock()
-
-
-def _reports_of(project: Project) -> _Reports:
-    with _GUARD:
-        return _REPORTS.setdefault(project, _Reports(project))
 
 
 class _Known:
