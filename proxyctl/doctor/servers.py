@@ -16,6 +16,8 @@ from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.rows.row import Key
 
 _MONITOR_USER = "mysql-monitor_username"
+_MARIADB = "MariaDB 10.5.9 and newer"
+"""The servers whose SHOW REPLICA STATUS needs another privilege than that of MySQL."""
 
 
 def monitor(facts: Facts) -> Iterator[Diagnosis]:
@@ -51,7 +53,7 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Diagno
                 f"the monitor's account {user!r} has been refused for {since}: {error}{losses}",
                 "set mysql-monitor_password (`{env: NAME}`) to the password of the account, or"
                 f" create the account: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
-                f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
+                f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%' ({_MARIADB}: REPLICA MONITOR)",
             )
         else:
             yield Diagnosis.of_servers(
@@ -72,7 +74,8 @@ def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Diagnos
             [failure.node for failure in failures],
             f"the monitor's {log} check has failed for {since}: {error}",
             f"grant the account {user!r} the privileges that the check needs (REPLICATION CLIENT,"
-            " and SELECT on performance_schema), or remove the server from the family",
+            f" or on {_MARIADB} REPLICA MONITOR, and SELECT on performance_schema), or remove the"
+            " server from the family",
         )
 
 
