@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, get_args
 
 import typer
@@ -58,9 +59,20 @@ OR_STDOUT = "leave out -o to write to stdout"
 """The fix for `out_option` where stdout is the default."""
 
 
-def no_such(option: str, word: str, noun: str, known: Iterable[str], *, fix: str) -> UsageError:
-    """Return the error for an unknown word. `fix`: used if no known word is near."""
-    near = nearest(word, known, cutoff=0.6)
+def no_such(
+    option: str,
+    word: str,
+    noun: str,
+    known: Iterable[str],
+    *,
+    fix: str,
+    misnamed: Mapping[str, str] = MappingProxyType({}),
+) -> UsageError:
+    """Return the error for an unknown word.
+
+    `fix`: used if no known word is near. `misnamed`: what people mean by other words.
+    """
+    near = misnamed.get(word) or nearest(word, known, cutoff=0.6)
     return UsageError(
         f"{option} {word}: no such {noun}", fix=f"did you mean {near}?" if near else fix
     )

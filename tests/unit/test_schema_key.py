@@ -114,6 +114,7 @@ def test_every_key_is_found_and_fits_the_terminal() -> None:
         ("mysql_server", "did you mean mysql_servers?"),
         ("guards.polices", "did you mean guards.policies?"),
         ("mysql-max_conections", "did you mean mysql-max_connections?"),
+        ("mysql-max_query_time", "did you mean mysql-default_query_timeout?"),
         ("mysql_users.defalut_schema", "did you mean mysql_users.default_schema?"),
         ("no such key", "name a section, a key of it such as mysql_servers.weight"),
     ],

@@ -141,13 +141,15 @@ def schema(
 
 def _explained(name: str) -> str:
     """Return what a key does. Raises: UsageError if there is no such key."""
+    from proxyctl.catalog.variables import MISNAMED
     from proxyctl.config.key_lookup import explain_key, known_keys
     from proxyctl.render.keys import key_text
 
     found = explain_key(name)
     if found is None:
         fix = "name a section, a key of it such as mysql_servers.weight, or a variable"
-        raise no_such("--key", name, "section, key or variable", known_keys(name), fix=fix)
+        noun = "section, key or variable"
+        raise no_such("--key", name, noun, known_keys(name), fix=fix, misnamed=MISNAMED)
     return key_text(found)
 
 
