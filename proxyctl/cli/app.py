@@ -28,6 +28,7 @@ from proxyctl.cli.usage import (
     NoArguments,
     WrongCommandLine,
     called_command,
+    no_such_topic,
     refuse_misread_options,
     usage_error,
 )
@@ -124,8 +125,11 @@ def _run(arguments: Sequence[str]) -> int:
     # A command builds large tables without cycles, then ends: collecting garbage only costs time.
     gc.disable()
     if list(arguments[:1]) == ["help"]:
-        if len(arguments) == 2 and arguments[1] in TOPICS:
-            return _show_topic(arguments[1])
+        word = arguments[1] if len(arguments) == 2 else ""
+        if word in TOPICS:
+            return _show_topic(word)
+        if word[:1] not in ("", "-") and word not in (commands := build().commands):
+            return _failed(no_such_topic(word, commands), arguments)
         arguments = [*arguments[1:], "--help"]
     try:
         built = build(arguments)

@@ -11,7 +11,7 @@ from shlex import quote
 
 import typer
 
-from proxyctl.cli.help import Click, value_name
+from proxyctl.cli.help import TOPICS, Click, value_name
 from proxyctl.cli.options import BEFORE_COMMAND
 from proxyctl.errors import UsageError
 from proxyctl.text import nearest
@@ -132,6 +132,15 @@ def _no_such_command(command: Click, path: str, word: str) -> UsageError:
     return UsageError(
         f"no such command: {f'{group} {word}'.strip() or repr(word)}",
         fix=fix or f"choose from {', '.join(command.commands)}",
+    )
+
+
+def no_such_topic(word: str, commands: Iterable[str]) -> UsageError:
+    """Return the error for an unknown word behind `proxyctl help`."""
+    near = _nearest(word, [*TOPICS, *commands])
+    return UsageError(
+        f"no such command or topic: {word}",
+        fix=f"did you mean {near}?" if near else f"name a command or a topic: {', '.join(TOPICS)}",
     )
 
 

@@ -66,6 +66,13 @@ from tests.support.commands.cli import Project, proxyctl
         ("doctor px1", "unexpected argument: px1", "see proxyctl doctor --help"),
         ("plan -psecret=x", "no such option: -p", "did you mean --password-file?"),
         ("plan help", "unexpected argument: help", "see proxyctl plan --help"),
+        ("help plna", "no such command or topic: plna", "did you mean plan?"),
+        ("help conection", "no such command or topic: conection", "did you mean connection?"),
+        (
+            "help wrong",
+            "no such command or topic: wrong",
+            "name a command or a topic: files, connection, fleet, servers, stores, general",
+        ),
         ("nodes drain --port", "option '--port' requires an argument", "nodes drain --help"),
     ],
 )
