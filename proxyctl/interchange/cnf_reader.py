@@ -125,7 +125,10 @@ class _CnfReader:
         if name in STARTUP_KEYS:
             self.stays.append(name)
         elif is_read and table is not None and not table.exists_in(self._version):
-            fix = f"import it with `--proxysql-version {table.since}` or a newer one"
+            first = parse_version(table.since)
+            if first[:2] == REFERENCE[:2]:  # which began with an alpha and a beta
+                first = max(first, REFERENCE)
+            fix = f"import it with `--proxysql-version {first}` or a newer one"
             text = f"ProxySQL {self._version} has no such section; {fix}"
             self._note(setting.place, name, text)
         elif name in VARIABLE_SECTIONS:
