@@ -12,7 +12,7 @@ import typer
 from proxyctl.cli.connect import SelectionOptions, planned_fleet
 from proxyctl.cli.option import choice, flag, out_option
 from proxyctl.cli.options import Allowances, FleetOptions, FormatOption, OnlyOption
-from proxyctl.cli.output import emit, progress, say, style, write, write_file
+from proxyctl.cli.output import check_writable, emit, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.text import printable
 
@@ -56,6 +56,7 @@ def plan(
             fix="choose it with --instance",
         )
     if out:
+        check_writable(Path(out))
         check_target(Path(out))
     options = allowances.options()
     targets = selection.targets(fleet)
