@@ -19,6 +19,8 @@ from proxyctl.lint.subject import LintSubject
 UNUSED_IGNORE = "PX001"
 """The code of the check that is about lint's own settings."""
 
+_LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)#]+)[^)]*\)")
+"""A link to a page of the documentation."""
 
 Finder = Callable[[LintSubject], Iterable[Finding]]
 
@@ -51,7 +53,12 @@ class Check:
     @property
     def text(self) -> str:
         """The documentation without its examples."""
-        return self.documentation.split("```")[0].strip()
+        return self.unlinked.split("```")[0].strip()
+
+    @property
+    def unlinked(self) -> str:
+        """The documentation outside its page: links are words, and name their pages."""
+        return _LINK.sub(r"\1 (docs/\2)", self.documentation)
 
 
 _CHECKS: dict[str, Check] = {}

@@ -78,7 +78,7 @@ def checks_text(checks: Sequence[Check], style: Style) -> str:
 
 def check_text(check: Check) -> str:
     """Return the documentation of a check."""
-    return f"{check.code} {check.name} [{check.severity}]\n\n{check.documentation}\n"
+    return f"{check.code} {check.name} [{check.severity}]\n\n{check.unlinked}\n"
 
 
 # -- JSON.

@@ -89,7 +89,7 @@ def _rule(check: Check) -> dict[str, object]:
         "name": check.name,
         "shortDescription": {"text": check.summary},
         "fullDescription": {"text": check.text},
-        "help": {"text": check.documentation, "markdown": check.documentation},
+        "help": {"text": check.unlinked, "markdown": check.unlinked},
         "defaultConfiguration": {"level": _LEVELS[check.severity]},
     }
 

@@ -14,6 +14,7 @@ from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.configuration import ConfigTable, Configuration
 from proxyctl.rows.row import Where
 from tests.support.build import layout, rows
+from tests.support.commands.cli import proxyctl
 from tests.support.paths import ROOT
 from tests.unit.config_files import write
 
@@ -76,6 +77,19 @@ def test_the_documentation_of_a_check(code):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", check.name)
     assert check.summary.endswith(".")
     assert len(check.documentation.split("\n\n")) > 2
+
+
+@pytest.mark.parametrize(
+    "line", ["lint --explain PX501", "lint --explain PX504", "lint --format sarif"]
+)
+def test_links_are_words_outside_the_pages(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "mysql_users: [{username: app, password: x}]\n")
+    shown = proxyctl(*line.split()).out
+    assert "](.." not in shown
+    pages = {*re.findall(r"\((docs/\S+\.md)\)", shown)}
+    assert pages == {"docs/how-to/renumber-hostgroups.md"}
+    assert all((ROOT / page).is_file() for page in pages)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
