@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,12 @@ class SavedPlan:
         from proxyctl.config.documents import unreadable_file
         from proxyctl.config.sources import UnreadableError, read_bytes
 
+        if path.is_dir():
+            named = f"-f {shlex.quote(str(path))}"
+            raise ProxyctlError(
+                f"{path}: a folder, not a saved plan",
+                fix=f"name files with -f: proxyctl plan {named}, then proxyctl apply {named}",
+            )
         try:
             document = json.loads(read_bytes(str(path), limit=_MOST_BYTES))
         except UnreadableError as error:
@@ -84,6 +91,18 @@ class SavedPlan:
             return False
         salt, _, _ = self.seal.partition(":")
         return hmac.compare_digest(self.seal, _seal(plan, salt))
+
+    def check_files(self) -> None:
+        """Refuse to go on in a folder without the files of the plan. Raises: ProxyctlError."""
+        from proxyctl.config.documents import is_there
+
+        for path in self.paths:
+            if not os.path.isabs(path) and not is_there(path):
+                raise ProxyctlError(
+                    f"{Path(path)}: no such configuration file; the plan names its files relative"
+                    " to the folder where it was made",
+                    fix="run it in the folder where the plan was made, or name the files with -f",
+                )
 
     def check_address(self, address: str) -> None:
         """Refuse an instance for which the plan was not made."""

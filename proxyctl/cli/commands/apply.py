@@ -261,6 +261,8 @@ def _saved(
             f"the plan was made with --var {', '.join(missing)}",
             fix="give the same --var again: a saved plan holds no values of variables",
         )
+    if not selection.files.file:
+        saved.check_files()
     files = replace(selection.files, file=selection.files.file or list(saved.paths))
     return saved, replace(selection, files=files), Allowances.of_names(saved.options)
 
