@@ -27,7 +27,7 @@ from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import Plan
 from proxyctl.rows.row import Layer
 from proxyctl.snapshots.folder import history, read
-from proxyctl.snapshots.rollback import check_fit, rollback_plan
+from proxyctl.snapshots.rollback import CORRECT_FILES, check_fit, rollback_plan
 from proxyctl.snapshots.snapshot import BY_HAND, ROLLBACK, SUFFIX, Kept
 
 
@@ -110,7 +110,7 @@ def take_back(
     failure = ApplyError(
         f"{message}, and was rolled back",
         then=[*(f"seen: {line}" for line in seen), restored],
-        fix="correct the files: they still have the change, and the next apply makes it again",
+        fix=CORRECT_FILES,
         layers=layers,
     )
     return _error(failure, apply), True

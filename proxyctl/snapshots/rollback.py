@@ -29,6 +29,8 @@ from proxyctl.rows.row import Key, Layer, Row, Rows, Where, named_rows, sorted_k
 from proxyctl.snapshots.folder import history
 from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
 
+CORRECT_FILES = "correct the files, too, or the next apply makes the change again"
+"""What remains to do after a rollback, which changes no files."""
 _NOT_SET = "(null)"
 """RUNTIME shows this text for an interface that is not set. No statement may set it as a value."""
 

@@ -208,7 +208,12 @@ def test_a_part_of_it(project: Project, instance: Instance) -> None:
     applied()
     project.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 100", "weight: 70"))
     applied()
-    rolled_back("--only", "mysql_servers")
+    found = rolled_back("--only", "mysql_servers")
+    assert found.err.endswith(
+        "\ncorrect the files, too, or the next apply makes the change again\n"
+    )
+    again = rolled_back("2", "--only", "mysql_servers")
+    assert "correct the files" not in again.text, "nothing was to do"
     assert everywhere(instance, "SELECT DISTINCT weight FROM {}mysql_servers ORDER BY 1") == [
         ("1",),
         ("100",),

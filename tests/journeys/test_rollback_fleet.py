@@ -82,6 +82,7 @@ def test_a_rollout_is_taken_back_and_that_too(project: Project, ports: list[int]
     assert back.code == 0, back.text
     assert back.out.endswith("Fleet of 3 instances: 3 applied: px1, px2, px3.\n")
     assert "batch 3 of 3: px3\n" in back.err
+    assert back.err.endswith("\ncorrect the files, too, or the next apply makes the change again\n")
     assert weights(ports) == ["1"] * 3
     lines = proxyctl("history", "--instance", "px2").out
     assert f"before rollback to rollout {second['rollout']} by " in lines

@@ -98,7 +98,7 @@ def test_harm_is_rolled_back(offline: Project, played: PlayedTraffic) -> None:
         "seen: 3 sessions wait for a connection in hostgroup 20, which answers no queries; before 0"
     )
     assert restored.startswith("restored: 0 added, 1 changed, 0 deleted at RUNTIME")
-    assert error["fix"].startswith("correct the files: they still have the change")
+    assert error["fix"].startswith("correct the files, too, or the next apply")
     assert error["layers"] == [
         "MYSQL QUERY RULES: MEMORY as in the snapshot, RUNTIME as in the snapshot,"
         " DISK as in the snapshot"

@@ -70,7 +70,7 @@ def rollback(
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.render.history import snapshot_time
     from proxyctl.snapshots import folder
-    from proxyctl.snapshots.rollback import check_fit, rollback_plan
+    from proxyctl.snapshots.rollback import CORRECT_FILES, check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
 
     request = replace(request_of(allowances.options(), apply_options, format), purpose=ROLLBACK)
@@ -95,7 +95,10 @@ def rollback(
             lambda staged: rollback_plan(client, snapshot, options, staged),
             replace(request, sources=(snapshot.name,)),
         )
-    return report(plan, result, format)
+    code = report(plan, result, format)
+    if result is not None:
+        say(CORRECT_FILES)
+    return code
 
 
 def _rollback_all(
@@ -111,6 +114,7 @@ def _rollback_all(
     from proxyctl.fleet.rollback import applier_of, find_rollout, plan_rollback
     from proxyctl.render.apply import ROLLBACK_ALL
     from proxyctl.render.history import rollout_lines
+    from proxyctl.snapshots.rollback import CORRECT_FILES
 
     found = find_rollout(targets, which)
     for line in rollout_lines(found):
@@ -134,6 +138,8 @@ def _rollback_all(
         format,
         lambda result: ROLLBACK_ALL.document(result, taken_back=found.rollout, not_part=not_part),
     )
+    if result.has_changed and result.exit_code == ExitCode.DONE:
+        say(CORRECT_FILES)
     return result.exit_code
 
 
