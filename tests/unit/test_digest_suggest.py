@@ -86,6 +86,18 @@ def test_an_average_far_above_the_peers_of_its_hostgroup():
     assert one.evidence["median_of_peers_us"] == pytest.approx(904, abs=1)
 
 
+def test_a_slow_query_without_peers_is_named():
+    for count in (4, 5):
+        _, notes = found([*peers(count), SLOW], configuration(), SuggestionKind.SLOW)
+        named = [note for note in notes if note.startswith("slow: hostgroup 10 is not judged")]
+        assert bool(named) == (count == 4)
+        assert all(f"is {SLOW.digest}, 80.0 ms on average: SELECT a" in note for note in named)
+
+
+def test_of_queries_that_are_fast_enough_nothing_is_said():
+    assert found(peers(3), configuration(), SuggestionKind.SLOW) == ([], [])
+
+
 def test_undecided_digests_do_not_prevent_a_rule():
     rewrites = rule(5, None, None, match_pattern="x", replace_pattern="DISTINCT y", apply=0)
     other_options = digest("SELECT 2 FROM t", digest_text="SELECT 2 FROM t", calls=1)

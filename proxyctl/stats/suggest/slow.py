@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
+from textwrap import shorten
 
 from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion
 from proxyctl.stats.suggest.kind import SuggestionKind
@@ -15,6 +16,8 @@ LEAST_AVERAGE_US = 10_000
 LEAST_FACTOR = 10.0
 """The average is at least this many times the median of the peers."""
 LEAST_PEERS = 5
+_LONGEST_TEXT = 100
+"""The most characters of a query in a note."""
 
 
 def find_slow(context: SuggestContext) -> Iterator[Suggestion]:
@@ -24,13 +27,15 @@ def find_slow(context: SuggestContext) -> Iterator[Suggestion]:
         if query.load.count_star >= LEAST_CALLS:
             peers[query.hostgroup].append(query)
     candidates: list[tuple[int, Query, float]] = []
-    for group in peers.values():
+    for hostgroup, group in sorted(peers.items()):
+        if len(group) <= LEAST_PEERS:
+            context.notes += _not_judged(context.called(hostgroup), group)
+            continue
         middle = median(query.load.average for query in group)
         candidates += (
             (round((query.load.average - middle) * query.load.count_star), query, middle)
             for query in group
-            if len(group) > LEAST_PEERS
-            and query.load.average >= max(LEAST_AVERAGE_US, LEAST_FACTOR * middle)
+            if query.load.average >= max(LEAST_AVERAGE_US, LEAST_FACTOR * middle)
         )
     candidates.sort(key=lambda item: (-item[0], item[1].digest))
     for above_us, query, middle in context.listed(SuggestionKind.SLOW, candidates):
@@ -53,4 +58,16 @@ def find_slow(context: SuggestContext) -> Iterator[Suggestion]:
             f"{time_text(load.average)} on average, {load.average / max(middle, 1):,.0f} times the"
             f" median of {number:,} other digests of {context.called(query.hostgroup)},"
             f" {time_text(middle)}; the longest query took {time_text(load.max_time)}.",
+        )
+
+
+def _not_judged(hostgroup: str, group: Sequence[Query]) -> Iterator[str]:
+    """Yield which query nothing is said about, if its average is high enough for a suggestion."""
+    slowest = max(group, key=lambda query: (query.load.average, query.digest))
+    if slowest.load.average >= LEAST_AVERAGE_US:
+        yield (
+            f"slow: {hostgroup} is not judged: a query needs at least {LEAST_PEERS} other digests"
+            f" with {LEAST_CALLS} queries to compare with. The slowest there is {slowest.digest},"
+            f" {time_text(slowest.load.average)} on average:"
+            f" {shorten(slowest.text, _LONGEST_TEXT, placeholder=' ...')}"
         )
