@@ -166,7 +166,7 @@ class FleetWatch:
                 raise
             self._leave_unplanned(self._instances)
             if isinstance(error, ConfigError):
-                return self._say_mistakes([error]), True
+                return self._say_mistakes([error], "nothing is compared"), True
             self._say_unknown([error])
             return 0, False
         self._say_unknown([*unresolved.values()])
@@ -178,7 +178,7 @@ class FleetWatch:
         wrong = [one.error for one in fleet.failed if isinstance(one.error, ConfigError)]
         mistakes = self.status.mistakes
         if wrong or fleet.planned:  # otherwise no instance compiled the files
-            mistakes = self._say_mistakes(wrong)
+            mistakes = self._say_mistakes(wrong, "instances that have one are not compared")
         if chosen and not wrong:
             self._apply(targets, Fleet(chosen))
         return mistakes, not unresolved
@@ -395,11 +395,15 @@ class FleetWatch:
         message, *details = [line for error in errors for line in error.lines()] or [""]
         self._say("instances_unknown", message, _KNOWN, details=details)
 
-    def _say_mistakes(self, errors: Sequence[ProxyctlError]) -> int:
-        """Report the mistakes in the files, each once; return their number."""
+    def _say_mistakes(self, errors: Sequence[ProxyctlError], without_apply: str) -> int:
+        """Report the mistakes in the files, each once; return their number.
+
+        `without_apply`: the effect on a watch that only reports.
+        """
         lines = [*dict.fromkeys(line for error in errors for line in _mistake_lines(error))]
         count = len({mistake for error in errors for mistake in _mistakes(error)}) or len(lines)
-        message = f"{counted(count, 'mistake')} in the files: nothing is applied" if lines else ""
+        effect = "nothing is applied" if self._request.rules.applies else without_apply
+        message = f"{counted(count, 'mistake')} in the files: {effect}" if lines else ""
         end = ("files_valid", "the files no longer have mistakes")
         self._say("files_invalid", message, end, details=lines)
         return count

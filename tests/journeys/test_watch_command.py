@@ -146,6 +146,13 @@ def test_files_with_mistakes_apply_nothing(synced: Fleet) -> None:
     assert events(found, "px2") == ["in_sync"]
 
 
+def test_files_with_mistakes_are_not_compared(synced: Fleet) -> None:
+    found = synced.watch(steps=[lambda: synced.project.write("mysql_servers: [\n"), synced.edit])
+    message = line_of(found, "files_invalid")["message"]
+    assert message == "1 mistake in the files: nothing is compared"
+    assert events(found, "px1") == ["in_sync"]
+
+
 def test_a_mistake_for_one_instance_keeps_the_others_from_changing(synced: Fleet) -> None:
     """As it keeps `apply --all` from changing any."""
     ports = [synced.proxy.port, synced.instances[1].port]
@@ -161,9 +168,12 @@ def test_a_mistake_for_one_instance_keeps_the_others_from_changing(synced: Fleet
     found = synced.watch("--apply", "-f", ".", steps=[write_template, nothing])
     assert events(found, "px1") == ["in_sync", "differs"]
     assert events(found, "px2") == ["in_sync"]
-    assert (
-        line_of(found, "files_invalid")["message"] == "1 mistake in the files: nothing is applied"
-    )
+    message = line_of(found, "files_invalid")["message"]
+    assert message == "1 mistake in the files: nothing is applied"
+    found = synced.watch("-f", ".")
+    message = line_of(found, "files_invalid")["message"]
+    assert message == "1 mistake in the files: instances that have one are not compared"
+    assert events(found, "px1") == ["differs"]
 
 
 def test_a_mistake_stays_known_while_no_instance_answers(synced: Fleet) -> None:
