@@ -31,6 +31,7 @@ from proxyctl.plan.plan import (
     MOST_LINTED_ROWS,
     MOST_LINTED_RULES,
     Discarded,
+    LintErrors,
     ModulePlan,
     Plan,
     ShardMove,
@@ -134,6 +135,7 @@ def make(
         ],
         findings=linted.findings,
         known_findings=linted.known_findings,
+        lint_errors=linted.errors,
         skipped_checks=linted.skipped,
         restart_required=[*notes.restart_required(modules)],
         members=[member.name for member in current.membership.listed],
@@ -153,6 +155,8 @@ class _Lint(NamedTuple):
     files."""
     known_findings: int = 0
     """The number of findings that were there before."""
+    errors: LintErrors | None = None
+    """The number of errors before and after; None if the guard of lint is off."""
     skipped: tuple[str, ...] = ()
     """The codes of the checks that did not run."""
     dangers: tuple[guards.Danger, ...] = ()
@@ -180,13 +184,14 @@ def _lint(
 
     is_large = _is_large(drafted.diffs, current)
     result = lint.lint_change(runtime(), project, is_large=is_large, only_policies=is_off)
+    errors = None if is_off else result.counts
     if all(module.is_in_sync for module in drafted.modules):
-        return _Lint(result.errors_in_files, skipped=result.skipped)
+        return _Lint(result.errors_in_files, errors=errors, skipped=result.skipped)
     changes = [change for module in drafted.modules for change in module.changes]
     broken = policies.broken_by_changes(project, changes, desired, current.info.name)
     introduced = (*result.introduced, *broken)
     dangers = (*lint.dangers(result.errors), *policies.dangers(introduced))
-    return _Lint(introduced, len(result.known), result.skipped, dangers)
+    return _Lint(introduced, len(result.known), errors, result.skipped, dangers)
 
 
 def _not_refused(linted: _Lint, limits: GuardLimits) -> Iterator[str]:

@@ -96,6 +96,15 @@ class ShardMove(NamedTuple):
     `reads`: only its reads go to another shard."""
 
 
+class LintErrors(NamedTuple):
+    """The number of errors that lint finds at RUNTIME."""
+
+    before: int
+    """What the instance holds now."""
+    after: int
+    """What it would hold after the apply."""
+
+
 @dataclass(frozen=True)
 class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd."""
@@ -223,6 +232,8 @@ class Plan:
     about rows of the files."""
     known_findings: int = 0
     """The number of errors and warnings that lint finds before and after a change."""
+    lint_errors: LintErrors | None = None
+    """The number of errors that lint finds; None if the guard of lint is off."""
     skipped_checks: tuple[str, ...] = ()
     """The codes of the checks of lint that did not run: there are too many rules or rows."""
     restart_required: list[str] = field(default_factory=list)

@@ -333,7 +333,7 @@ class FleetWatch:
         elif error is None:
             one.memory, one.decision = applied(one.memory, reading)
             one.not_applied, status.situation = "", Situation.IN_SYNC
-            _note_plan(status, _in_sync(status.plan))
+            _note_plan(status, status.plan and status.plan.after_apply())
             if rolled.state is not State.IN_SYNC:
                 status.applies += 1
                 status.applied_at, status.has_applied = time.time(), True
@@ -450,13 +450,6 @@ def _refitted(error: ProxyctlError) -> ProxyctlError:
         return error
     fix = "wait: the next round plans and tries again"
     return RefusedError(error.message, fix=fix, reasons=error.reasons)
-
-
-def _in_sync(figures: PlanFigures | None) -> PlanFigures | None:
-    """Return the numbers after an apply."""
-    if figures is None:
-        return None
-    return PlanFigures(dict.fromkeys(figures.modules, True), dict.fromkeys(figures.rows, 0), {}, 0)
 
 
 def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Sequence[str]]:

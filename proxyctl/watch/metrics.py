@@ -93,6 +93,11 @@ def _refusals(one: InstanceStatus) -> list[Sample]:
     return [({"code": code}, float(count)) for code, count in found]
 
 
+def _lint_errors(one: InstanceStatus) -> list[Sample]:
+    errors = one.plan.lint_errors if one.plan else None
+    return [] if errors is None else [({}, float(errors.before))]
+
+
 def _applies(one: InstanceStatus) -> list[Sample]:
     return [
         ({"result": "success"}, float(one.applies)),
@@ -135,9 +140,9 @@ _INSTANCE_METRICS: tuple[
     ),
     (
         "instance_lint_errors",
-        "Errors of lint that the plan brings, or that the files have.",
+        "Errors that lint finds in the instance.",
         (),
-        lambda one: _only(one.plan.lint_errors if one.plan else None),
+        _lint_errors,
     ),
     (
         "instance_plan_success",

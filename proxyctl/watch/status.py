@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from proxyctl.fleet.outcome import Planned
-from proxyctl.lint.finding import Severity
-from proxyctl.plan.plan import Plan
+from proxyctl.plan.plan import LintErrors, Plan
 from proxyctl.rows.row import Layer
 from proxyctl.watch.decision import Situation
 
@@ -65,8 +64,8 @@ class PlanFigures:
     """The number of rows and variables that differ, by layer."""
     refusals: Mapping[str, int]
     """The number of refusals, by code."""
-    lint_errors: int
-    """The errors of lint in the plan."""
+    lint_errors: LintErrors | None
+    """The errors that lint finds in the instance; None if the guard of lint is off."""
 
     @classmethod
     def of(cls, planned: Planned) -> PlanFigures:
@@ -81,8 +80,14 @@ class PlanFigures:
             {module.name: module.is_in_sync for module in planned.plan.modules},
             rows,
             {code: codes.count(code) for code in codes},
-            sum(found.severity is Severity.ERROR for found in planned.plan.findings),
+            planned.plan.lint_errors,
         )
+
+    def after_apply(self) -> PlanFigures:
+        """Return the numbers once the plan is applied."""
+        errors = self.lint_errors and self.lint_errors._replace(before=self.lint_errors.after)
+        rows = dict.fromkeys(self.rows, 0)
+        return PlanFigures(dict.fromkeys(self.modules, True), rows, {}, errors)
 
 
 @dataclass

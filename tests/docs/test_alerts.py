@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from proxyctl.plan.plan import LintErrors
 from proxyctl.rows.row import Layer
 from proxyctl.watch.metrics import WatchCollector
 from proxyctl.watch.status import InstanceStatus, PlanFigures, WatchStatus
@@ -28,7 +29,9 @@ every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert
 
 def labels_by_metric() -> dict[str, set[str]]:
     """Return every metric of a watch with the labels that it may have."""
-    plan = PlanFigures({"MYSQL USERS": True}, {Layer.RUNTIME: 0}, {"table_emptied": 1}, 0)
+    plan = PlanFigures(
+        {"MYSQL USERS": True}, {Layer.RUNTIME: 0}, {"table_emptied": 1}, LintErrors(0, 0)
+    )
     instance = InstanceStatus(
         "px1", "10.0.0.1:6032", is_up=True, plan=plan, planned_at=1.0, applied_at=1.0
     )

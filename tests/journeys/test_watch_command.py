@@ -335,6 +335,28 @@ def test_metrics_tell_the_story(synced: Fleet) -> None:
     assert not any(secret in text for secret in SECRETS.values() for text in seen)
 
 
+def test_errors_of_lint_are_counted_while_the_instance_differs(synced: Fleet) -> None:
+    port, seen = free_port(), []
+    wrong = FILES.replace("^SELECT.*FOR UPDATE", "^SELECT 1$")  # readers get SELECT ... FOR UPDATE
+
+    def look(then: Callable[[], object]) -> Callable[[], None]:
+        def step() -> None:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+                found = samples(answer.read().decode())
+            seen.append([found["instance_lint_errors", name] for name in ("px1", "px2")])
+            then()
+
+        return step
+
+    synced.watch(
+        *("--apply", "--grace", "1h", "--metrics", f"127.0.0.1:{port}"),
+        steps=[look(lambda: synced.write(wrong)), look(synced.edit), look(nothing)],
+    )
+    errors = proxyctl("lint", "--instance", "px1", "--format", "json").json["findings"]
+    count = sum(one["severity"] == "error" for one in errors)
+    assert seen == [[count - 1] * 2, [count] * 2, [count] * 2]
+
+
 def test_an_instance_is_up_while_the_files_have_mistakes(synced: Fleet) -> None:
     port, seen = free_port(), []
 

@@ -14,6 +14,7 @@ from prometheus_client.openmetrics.parser import (
 )
 
 from proxyctl.errors import ProxyctlError
+from proxyctl.plan.plan import LintErrors
 from proxyctl.rows.row import Layer
 from proxyctl.watch.decision import Situation
 from proxyctl.watch.metrics import WatchCollector, registry_of
@@ -31,7 +32,7 @@ PX1 = InstanceStatus(
         {"MYSQL SERVERS": False, "MYSQL USERS": True},
         {Layer.MEMORY: 3, Layer.RUNTIME: 2, Layer.DISK: 0},
         {"table_emptied": 1},
-        lint_errors=4,
+        lint_errors=LintErrors(4, 0),
     ),
     planned_at=1000.0,
     has_planned=True,

@@ -21,6 +21,7 @@ from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
 from proxyctl.plan.guards import Danger
+from proxyctl.plan.plan import LintErrors
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.rows.desired import LINT
 from proxyctl.rows.row import Key
@@ -30,6 +31,8 @@ from proxyctl.rows.row import Key
 class LintResult:
     """What lint finds in a plan."""
 
+    counts: LintErrors
+    """The number of errors before and after the change."""
     introduced: tuple[LocatedFinding, ...] = ()
     """The errors and warnings that the plan introduces."""
     known: tuple[LocatedFinding, ...] = ()
@@ -84,7 +87,8 @@ def lint_change(
     by_verdict: dict[bool, list[LocatedFinding]] = {False: [], True: []}
     for finding in findings:
         by_verdict[is_known(finding)].append(finding)
-    return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
+    counts = LintErrors(before.counts[Severity.ERROR], after.counts[Severity.ERROR])
+    return LintResult(counts, tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
 
 
 def _glance(configuration: Configuration, project: Project, checks: Sequence[Check]) -> LintReport:
