@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +20,14 @@ IMAGE = "proxyctl-test/proxyctl"
 
 def docker(*arguments: str) -> str:
     """Run docker; return its output."""
+    return run(*arguments).stdout
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run docker, which has to succeed."""
     done = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,13 @@ def image() -> Iterator[str]:
 def test_the_image_does_not_run_as_root(image: str) -> None:
     assert docker("image", "inspect", "--format", "{{.Config.User}}", image).strip() == "10001"
     assert docker("run", "--rm", image, "--version").startswith("proxyctl ")
+
+
+def test_a_start_compiles_no_module(image: str) -> None:
+    messages = run("run", "--rm", "--env", "PYTHONVERBOSE=1", image, "plan", "--help").stderr
+    modules = re.findall(r"^# code object from (\S+)$", messages, re.MULTILINE)
+    assert "proxyctl/cli/app" in messages
+    assert [module for module in modules if module.endswith(".py")] == []
 
 
 def test_the_image_applies_the_files_of_the_folder(
