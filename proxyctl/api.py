@@ -305,7 +305,7 @@ def explainer(
     configuration = selection.configuration(layer, version=version, tables=dialect.explained_tables)
     if dialect is PGSQL and not configuration.version.has(parse_version(HAS_PGSQL)):
         raise ProxyctlError(
-            f"ProxySQL {configuration.version} has no PostgreSQL side",
+            f"ProxySQL {configuration.version} does not support PostgreSQL",
             fix="use ProxySQL 3.0.0 or newer",
         )
     is_placed = selection.login is not None and layer is Layer.RUNTIME

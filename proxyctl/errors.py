@@ -245,6 +245,6 @@ def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
         return ProxyctlError(f"{os.fsdecode(error.filename)}: {os_reason(error)}")
     return InternalError(
         error_texts(error)[0],
-        fix=f"{'' if is_debug else 'run again with --debug and '}report the output: it holds no"
-        " password",
+        fix=f"{'' if is_debug else 'run again with --debug and '}report the output: it contains no"
+        " passwords",
     )

@@ -97,7 +97,8 @@ def _put_memory_back(client: AdminClient, lock: Lock, reporter: Reporter) -> lis
     names = [name for name in ADMIN_MODULES if lock.leftovers.get(name)]
     for name in names:
         reporter.warning(
-            f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK"
+            f"{name}: a command was killed while it wrote MEMORY; MEMORY is being restored from"
+            " DISK"
         )
         command = f"LOAD {name} FROM DISK"
         with lock.renewed_for(command, {}):

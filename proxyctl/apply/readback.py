@@ -156,8 +156,8 @@ class Shortfall:
         plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
         name = "" if self.layout.table.prefix is not None else f"{self.layout.names[position]} "
         if is_secret(self.layout, position, plain) or is_secret(self.layout, position, current):
-            return f"{name}should be {MASK}, is something else"
-        return f"{name}should be {plain[position]!r}, is {current[position]!r}"
+            return f"{name}should be {MASK}, but is something else"
+        return f"{name}should be {plain[position]!r}, but is {current[position]!r}"
 
 
 def stored_shortfalls(layout: Layout, rows: Rows, written: Rows) -> Iterator[Shortfall]:

@@ -41,7 +41,7 @@ class Approval:
         """Refuse a plan under the lock that is not the approved one. Raises: RefusedError."""
         if not self._covers(plan):
             raise RefusedError(
-                f"{plan.name}: the plan is stale: the instance, the files or a secret changed"
+                f"{plan.name}: the plan is stale: the instance, the files or a secret has changed"
                 " since it was made, or the plan has already been applied",
                 fix="run plan again to see what differs now",
             )

@@ -29,7 +29,7 @@ from proxyctl.rows.row import Layer, Rows
 ATTEMPTS = 3
 """The attempts to restore if the connection breaks or a statement fails."""
 
-RUN_AGAIN = "run apply again: it finishes the change or says why it cannot"
+RUN_AGAIN = "run apply again: it will finish the change or say why it cannot"
 
 
 class Restore:
@@ -99,7 +99,8 @@ class Restore:
             self.run.connect_again(ConnectionLostError(error_texts(error)[0]))
         except ConnectionLostError:
             raise InstanceError(
-                "ProxySQL stopped answering. After a restart MEMORY and RUNTIME come from DISK"
+                "ProxySQL stopped answering. After a restart, MEMORY and RUNTIME will come from"
+                " DISK"
             ) from None
 
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
@@ -186,7 +187,7 @@ class Restore:
         """
         for result in self.run.results.values():
             result.disown()
-        outcome = "nothing was restored: another apply may have continued since"
+        outcome = "nothing was restored: another apply may have started in the meantime"
         if restore_error is None or error_texts(restore_error) == error_texts(error):
             return self._failure(error, [outcome])
         fix = getattr(restore_error, "fix", None)

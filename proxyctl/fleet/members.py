@@ -65,7 +65,7 @@ def as_rolled_back(fleet: Fleet) -> Fleet:
         refusal = Refusal(
             SEVERAL_MEMBERS,
             f"{listed} are members of one ProxySQL Cluster: the snapshot of a member that followed"
-            " holds what the first one had loaded",
+            " holds what the first member had already loaded",
             fix="apply the files of that time with apply --all",
         )
         refused |= {member.name: refusal for member in unit}

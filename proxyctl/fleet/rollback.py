@@ -137,8 +137,8 @@ def _since(rollout: str, headers: Sequence[Header]) -> list[str]:
     at = last.taken_at.replace("+00:00", "Z")
     return [
         f"{counted(len(headers), 'later change')} since rollout {rollout}, the last one by"
-        f" {last.by} at {at}: {last.command}; the plan also takes back what it changed in the same"
-        " rows"
+        f" {last.by} at {at}: {last.command}; the plan also takes back what was changed since in"
+        " the same rows"
     ]
 
 

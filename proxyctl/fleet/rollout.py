@@ -226,7 +226,7 @@ class _Rollout:
                 wait(futures)
             except KeyboardInterrupt:
                 self._was_interrupted = True
-                self._say("interrupted: finishing the instances that have begun")
+                self._say("interrupted: finishing the instances already in progress")
                 for future in futures:
                     future.cancel()
                 with uninterrupted():

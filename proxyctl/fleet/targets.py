@@ -59,7 +59,7 @@ def addresses(name: str) -> list[str]:
     except (OSError, UnicodeError) as error:
         raise InstanceError(
             f"{name} has no address: {os_reason(error) if isinstance(error, OSError) else error}",
-            fix=f"see whether the name resolves here: getent ahosts {name}",
+            fix=f"check whether the name resolves here: getent ahosts {name}",
         ) from error
     return sorted({str(address[0]) for *_, address in found})
 

@@ -78,7 +78,7 @@ class BatchWatch:
         }
         if not harmed:
             return results
-        kept = f"the change stays at {', '.join(earlier)}; {whole}" if earlier else ""
+        kept = f"the change stays in place at {', '.join(earlier)}; {whole}" if earlier else ""
         with uninterrupted():
             for unit in units:
                 mine = {target: changed[target] for target in unit if target in changed}
@@ -108,7 +108,7 @@ class BatchWatch:
             is_over.set()
             names = ", ".join(target.name for target in targets)
             self._request.reporter.warning(
-                f"interrupted while watching: no verdict, and the change stays at {names};"
+                f"interrupted while watching: no verdict, so the change stays in place at {names};"
                 f" {way_back}"
             )
             raise
@@ -119,7 +119,8 @@ class BatchWatch:
         if rolled.result is not None:
             return not_judged(WatchedApply(target, self._request, rolled.result), error)
         return ApplyError(
-            f"{rolled.name}: the watch failed: {error.message}: no verdict, and the change stays"
+            f"{rolled.name}: the watch failed: {error.message}: no verdict, so the change stays in"
+            " place"
         )
 
     def _take_back(
@@ -173,7 +174,7 @@ def _taken_back(apply: WatchedApply, message: str, seen: Sequence[str]) -> tuple
 
 def _several(target: Target, seen: Sequence[str]) -> ApplyError:
     return ApplyError(
-        f"{target.name}: its batch did harm, and was not rolled back: several members of one"
+        f"{target.name}: its batch did harm but was not rolled back: several members of one"
         " ProxySQL Cluster were changed, and each rollback would undo the others",
         then=[f"seen: {line}" for line in seen],
         fix="apply the files of that time with apply --all",

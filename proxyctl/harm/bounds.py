@@ -51,10 +51,10 @@ class HarmBound:
             raise ValueError(f"{text!r} has no limit; quote a bound, since a shell redirects at >")
         match = _BOUND.fullmatch(text)
         if match is None or match[3] not in _UNITS.get(match[1], ()):
-            raise ValueError(f"{text!r} is no bound; allowed are {_allowed()}")
+            raise ValueError(f"{text!r} is not a bound; allowed: {_allowed()}")
         bound = cls(match[1], float(match[2]), match[3])
         if bound.is_ratio and bound.limit < 1:
-            raise ValueError(f"{text!r}: a bound relative to the time before is at least 1x")
+            raise ValueError(f"{text!r}: a bound relative to the time before must be at least 1x")
         return bound
 
 
@@ -76,6 +76,6 @@ def bounds_of(given: Iterable[HarmBound]) -> Mapping[str, HarmBound]:
     for bound in given:
         if bound.counter in chosen:
             first = chosen[bound.counter].text()
-            raise ValueError(f"{first} and {bound.text()}: a counter has one bound")
+            raise ValueError(f"{first} and {bound.text()}: a counter can have only one bound")
         chosen[bound.counter] = bound
     return {bound.counter: chosen.get(bound.counter, bound) for bound in DEFAULTS}

@@ -32,8 +32,8 @@ def check_watchable(plan: Plan) -> None:
     changed = [module.name for module in plan.modules if module.does_something]
     if changed and all(name.startswith("PGSQL ") for name in changed):
         raise RefusedError(
-            f"{plan.name}: --watch compares the traffic of MySQL clients, and the plan changes only"
-            f" {' and '.join(changed)}",
+            f"{plan.name}: --watch compares the traffic of MySQL clients, but the plan changes"
+            f" only {' and '.join(changed)}",
             fix="leave out --watch",
         )
 

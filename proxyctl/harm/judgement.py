@@ -209,7 +209,7 @@ class HarmJudge:
         if not self._bounds[FAILURES].is_ratio:
             return {}
         newly = sorted(sample.shunned - self._shunned_before)
-        return {f"shunned {server}": f"{server} is SHUNNED, and was not before" for server in newly}
+        return {f"shunned {server}": f"{server} is SHUNNED, but was not before" for server in newly}
 
     def _slower(self, digests: DigestSample) -> Iterator[tuple[str, str]]:
         """Yield which executions since the last sample of the digests are too slow."""
@@ -221,7 +221,7 @@ class HarmJudge:
         bound = self._bounds[TIME]
         least_us = _LEAST_SLOWER_US if bound in DEFAULTS else _LEAST_SLOWER_ASKED_US
         for moved, text in (
-            (True, "queries that go to another hostgroup than before"),
+            (True, "queries that go to a different hostgroup than before"),
             (False, "queries"),
         ):
             count, actual_us, expected_us = _compared(loads, self._loads_before, moved=moved)

@@ -78,7 +78,7 @@ def not_judged(apply: WatchedApply, error: BaseException) -> ApplyError:
     reason = "interrupted while watching" if is_interrupt else f"the watch failed: {first}"
     return _error(
         kind(
-            f"{apply.target.name}: applied, but {reason}: no verdict, and the change stays",
+            f"{apply.target.name}: applied, but {reason}: no verdict, so the change stays in place",
             then=then,
             fix=f"roll it back: {apply.rollback_command}",
             layers=apply.layers,

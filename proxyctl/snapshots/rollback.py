@@ -48,7 +48,7 @@ def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
         )
     if header.version.split(".")[:2] != client.version_text.split(".")[:2]:
         raise RefusedError(
-            f"{snapshot.name} was taken of ProxySQL {header.version}; this is"
+            f"{snapshot.name} was taken from ProxySQL {header.version}; this is"
             f" {client.version_text}",
             fix="apply the files of that time: a snapshot can only be restored to the same version",
         )
@@ -232,5 +232,6 @@ def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[
         if different:
             yield (
                 f"{layout.name}: {layer.upper()} and RUNTIME differed in"
-                f" {named_rows(layout.name, different)} then; all layers get what RUNTIME held"
+                f" {named_rows(layout.name, different)} then; all layers will get what RUNTIME"
+                " held"
             )

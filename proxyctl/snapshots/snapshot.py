@@ -261,7 +261,7 @@ def read_snapshot(path: Path, name: str) -> Snapshot:
         with gzip.open(path) as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise SnapshotFileError(f"larger than {_MOST_BYTES >> 20} MiB without its compression")
+            raise SnapshotFileError(f"larger than {_MOST_BYTES >> 20} MiB when uncompressed")
         first, *lines = content.rstrip(b"\n").split(b"\n")
         return Snapshot(name, _header(_document(first)), _tables(map(_document, lines)))
 
@@ -355,7 +355,7 @@ def _row(cells: list[Any], count: int) -> Row:
 def _value(cell: object) -> Value:
     if type(cell) is str:
         if "\0" in cell:
-            raise SnapshotFileError("holds text with a NUL, which no statement can write back")
+            raise SnapshotFileError("contains text with a NUL, which no statement can write back")
         if not cell.isascii():
             cell.encode("utf-8", "surrogateescape")  # half of a character raises ValueError
     elif not (cell is None or type(cell) is int or (type(cell) is float and isfinite(cell))):

@@ -133,7 +133,7 @@ def test_in_what_order_things_are_put_back(sandbox: Sandbox) -> None:
         happens(sql)
 
     sandbox.options.before_statement = note
-    ended(apply(), 4, RESTORED, "run apply again: it finishes the change")
+    ended(apply(), 4, RESTORED, "run apply again: it will finish the change")
     forward, back = sent[: len(STEPS)], sent[len(STEPS) :]
     assert forward == STEPS
     assert [sql for sql in back if sql.startswith("LOAD")] == STEPS[3::-1]

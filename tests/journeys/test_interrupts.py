@@ -117,7 +117,7 @@ def test_several_that_have_begun_are_finished(proxy: FaultyProxy) -> None:
     assert found.code == 130, found.text
     assert "nothing was changed" not in found.err
     assert found.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
-    assert "interrupted: finishing the instances that have begun\n" in found.err
+    assert "interrupted: finishing the instances already in progress\n" in found.err
 
 
 def test_between_two_batches_nothing_more_is_begun(proxy: FaultyProxy) -> None:

@@ -51,7 +51,7 @@ def test_a_small_snapshot_that_becomes_a_large_one(sandbox_project: Project) -> 
     path.write_bytes(gzip.compress(b'{"format": 1}\n' + bytes(3 << 20)))
     assert path.stat().st_size < 10_000
     sandbox_project.monkeypatch.setattr(snapshot, "_MOST_BYTES", 1 << 20)
-    ended(proxyctl("rollback", str(path)), 1, "larger than 1 MiB without its compression")
+    ended(proxyctl("rollback", str(path)), 1, "larger than 1 MiB when uncompressed")
 
 
 def test_a_state_folder_that_others_can_change(sandbox_project: Project) -> None:

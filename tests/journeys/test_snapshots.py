@@ -90,7 +90,7 @@ def _with(cell: bytes) -> Callable[[bytes], bytes]:
         (_flip, "damaged, or not a snapshot"),
         (_newer, "a snapshot of format 9; this proxyctl reads format 1"),
         (lambda _data: gzip.compress(b'{"format": 1}\n'), "not a snapshot"),
-        (_with(b'"\\u0000"'), "holds text with a NUL, which no statement can write back"),
+        (_with(b'"\\u0000"'), "contains text with a NUL, which no statement can write back"),
         (_with(b'"\\ud800"'), "not a snapshot"),
         (_with(b"Infinity"), "not a snapshot"),
     ],
@@ -137,7 +137,7 @@ def test_another_version_is_refused(sandbox_project: Project) -> None:
     (path,) = sandbox_project.snapshots()
     text = gzip.decompress(path.read_bytes())
     path.write_bytes(gzip.compress(text.replace(b'"version": "2.7', b'"version": "2.6', 1)))
-    ended(proxyctl("rollback", "--auto-approve"), 3, "was taken of ProxySQL 2.6.1")
+    ended(proxyctl("rollback", "--auto-approve"), 3, "was taken from ProxySQL 2.6.1")
 
 
 # -- like any other apply -------------------------------------------------------------------------

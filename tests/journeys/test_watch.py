@@ -211,7 +211,7 @@ def test_a_connection_that_breaks_decides_nothing(played: PlayedTraffic) -> None
     done = apply(*WATCH)
     assert done.code == ExitCode.INCOMPLETE
     assert "applied, but the watch failed: " in done.err
-    assert ": no verdict, and the change stays\n" in done.err
+    assert ": no verdict, so the change stays in place\n" in done.err
     assert "MYSQL QUERY RULES: MEMORY as in the files, RUNTIME as in the files" in done.err
     assert destination(played.sandbox) == "20"
     taken_back(done, played)
@@ -228,7 +228,7 @@ def test_an_interrupt_keeps_the_change(played: PlayedTraffic) -> None:
     played.at_sample[2] = lambda: os.kill(os.getpid(), signal.SIGINT)
     done = apply(*WATCH)
     assert done.code == ExitCode.INTERRUPTED
-    assert "interrupted while watching: no verdict, and the change stays\n" in done.err
+    assert "interrupted while watching: no verdict, so the change stays in place\n" in done.err
     assert destination(played.sandbox) == "20"
     taken_back(done, played)
 
@@ -360,11 +360,11 @@ def test_an_interrupt_of_the_rollback(played: PlayedTraffic) -> None:
         ),
         (
             (*WATCH, "--abort-if", "errors>2x", "--abort-if", "errors>1/s"),
-            "--abort-if errors>2x and errors>1/s: a counter has one bound",
+            "--abort-if errors>2x and errors>1/s: a counter can have only one bound",
         ),
         (
             (*WATCH, "--abort-if", "errors>2"),
-            "--abort-if: 'errors>2' is no bound; allowed are errors>2x",
+            "--abort-if: 'errors>2' is not a bound; allowed: errors>2x",
         ),
         (
             (*WATCH, "--abort-if", "time>2x"),
@@ -413,7 +413,7 @@ def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     assert done.code == ExitCode.INCOMPLETE, done.text
     assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
     assert re.search(r"px2: the apply did harm within \d+ s, and was rolled back\n", done.out)
-    assert "; the change stays at px1; proxyctl rollback --all " in done.out
+    assert "; the change stays in place at px1; proxyctl rollback --all " in done.out
     assert done.out.endswith(
         "Fleet of 3 instances: 1 applied: px1; 1 rolled back: px2; 1 not touched: px3.\n"
     )
@@ -450,7 +450,7 @@ def test_an_interrupt_of_a_watched_rollout(fleet: list[PlayedTraffic]) -> None:
     fleet[0].at_sample[2] = lambda: os.kill(os.getpid(), signal.SIGINT)
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INTERRUPTED, done.text
-    said = "interrupted while watching: no verdict, and the change stays at px1; "
+    said = "interrupted while watching: no verdict, so the change stays in place at px1; "
     assert f"{said}proxyctl rollback --all " in done.err
     assert "1 applied: px1; 2 not touched: px2, px3." in done.out
 

@@ -289,7 +289,7 @@ def test_a_lost_connection_decides_nothing(shop: Shop) -> None:
         shop.write(rules=READS.format(hostgroup=10))
         done = shop.apply("--watch", "8s")
     assert done.code == 4, done.text
-    assert "no verdict, and the change stays" in done.err
+    assert "no verdict, so the change stays in place" in done.err
     assert shop.has_rule()
 
 
@@ -310,7 +310,7 @@ def test_an_interrupt_keeps_the_change(shop: Shop) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said
-    assert "interrupted while watching: no verdict, and the change stays" in said
+    assert "interrupted while watching: no verdict, so the change stays in place" in said
     assert "fix: roll it back: proxyctl rollback 2" in said
     assert shop.has_rule()
     command = said.partition("roll it back: proxyctl ")[2].split()

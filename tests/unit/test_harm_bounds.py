@@ -26,7 +26,7 @@ def test_a_bound(text: str, bound: HarmBound) -> None:
 
 
 ALLOWED = (
-    "allowed are errors>2x, errors>5/s, waiting>2x, waiting>10, failures>2x, failures>5/s and"
+    "allowed: errors>2x, errors>5/s, waiting>2x, waiting>10, failures>2x, failures>5/s and"
     " time>2x, with any number"
 )
 
@@ -40,9 +40,9 @@ ALLOWED = (
     ],
 )  # fmt: skip
 def test_no_bound(text: str) -> None:
-    with pytest.raises(ValueError, match="is no bound") as refused:
+    with pytest.raises(ValueError, match="is not a bound") as refused:
         HarmBound.of(text)
-    assert str(refused.value) == f"{text!r} is no bound; {ALLOWED}"
+    assert str(refused.value) == f"{text!r} is not a bound; {ALLOWED}"
 
 
 def test_a_bound_without_quotes_in_a_shell() -> None:
@@ -52,7 +52,7 @@ def test_a_bound_without_quotes_in_a_shell() -> None:
 
 def test_a_bound_below_the_time_before() -> None:
     with pytest.raises(
-        ValueError, match=r"'time>0\.5x': a bound relative to the time before is at"
+        ValueError, match=r"'time>0\.5x': a bound relative to the time before must be at"
     ):
         HarmBound.of("time>0.5x")
 
@@ -67,5 +67,7 @@ def test_a_given_bound_replaces_the_default_of_its_counter_alone() -> None:
 
 
 def test_two_bounds_of_a_counter() -> None:
-    with pytest.raises(ValueError, match="errors>2x and errors>5/s: a counter has one bound"):
+    with pytest.raises(
+        ValueError, match="errors>2x and errors>5/s: a counter can have only one bound"
+    ):
         bounds_of([HarmBound.of("errors>2x"), HarmBound.of("errors>5/s")])

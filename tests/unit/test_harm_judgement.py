@@ -207,7 +207,7 @@ def test_connections_that_fail_and_a_server_that_is_shunned() -> None:
     samples = (instance.second(failures=5, shunned=[SERVER]) for _ in range(3))
     assert last_of(judge, samples).reasons == [
         f"connections to {SERVER} fail: 5/s, before 0/s",
-        f"{SERVER} is SHUNNED, and was not before",
+        f"{SERVER} is SHUNNED, but was not before",
     ]
 
 
@@ -284,7 +284,8 @@ def test_queries_that_got_slower_elsewhere() -> None:
         for n in (0, 1, 2, 3)
     )
     assert last_of(judge, samples).reasons == [
-        "queries that go to another hostgroup than before take 100 ms on average, before 2.00 ms"
+        "queries that go to a different hostgroup than before take 100 ms on average, before 2.00"
+        " ms"
     ]
 
 
