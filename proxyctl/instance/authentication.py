@@ -131,7 +131,9 @@ class _Refused:
 
     def authenticate(self, _packet: object) -> None:
         """Raises: PasswordAskedError."""
-        raise PasswordAskedError(f"the server asks for the password by {self._method}; {NOT_SENT}")
+        raise PasswordAskedError(
+            f"the server asks for the password using {self._method}; {NOT_SENT}"
+        )
 
 
 class _Unknown:
@@ -145,7 +147,7 @@ class _Unknown:
         from pymysql import err
         from pymysql.constants import CR
 
-        message = f"the account logs in by {_ED25519}, which proxyctl does not support"
+        message = f"the account logs in with {_ED25519}, which proxyctl does not support"
         raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, message)
 
 
@@ -188,8 +190,7 @@ class _CachingSha2:
         if trust.public_key is not None and not has_tls:
             return _encrypted(connection.password, connection.salt, trust.public_key)
         raise PasswordAskedError(
-            f"the server asks for the password itself ({_CACHING}), and it is not verified;"
-            f" {NOT_SENT}"
+            f"the server asks for the password itself ({_CACHING}) but is not verified; {NOT_SENT}"
         )
 
 
@@ -208,7 +209,8 @@ def _encrypted(password: bytes, salt: bytes, key: bytes) -> bytes:
     except (ValueError, AttributeError, TypeError) as error:
         # AttributeError and TypeError: a key of another kind.
         raise PasswordAskedError(
-            f"the public key is no RSA key in PEM format, or too short for the password; {NOT_SENT}"
+            "the public key is not an RSA key in PEM format, or is too short for the password;"
+            f" {NOT_SENT}"
         ) from error
 
 

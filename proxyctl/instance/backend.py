@@ -148,9 +148,9 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
 
 
 _WAYS = (
-    "verify the server with --backend-ca, or give its key with --backend-public-key, or log in once"
-    " as this account with another client, after which the server knows it; --backend-unverified"
-    " sends the password to whoever answers"
+    "verify the server with --backend-ca, or give its key with --backend-public-key, or log in"
+    " once as this account with another client, so that the server remembers it;"
+    " --backend-unverified sends the password to whoever answers"
 )
 
 

@@ -70,7 +70,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
             " another account with --backend-user"
         )
         if isinstance(error.__cause__, Exception) and unreachable_reason(error.__cause__, 0):
-            fix = "check the host and its port, and that this machine reaches it"
+            fix = "check the host and its port, and that this machine can reach it"
         message = f"{name}: {error.message.removeprefix(f'{name}: ')}"
         raise InstanceError(message, then=error.then, fix=fix) from error
 

@@ -357,14 +357,17 @@ class AdminClient:
         self.close()
         if isinstance(error.__context__, AnswerTooLargeError):
             self._closing_reason = f"{self.address}: {error.__context__}"
-            fix = "see whether this is a ProxySQL, and what its statistics hold"
+            fix = "check whether this is a ProxySQL, and what its statistics contain"
         elif "timed out" in text:
             seconds, reason, fix = self._patience
             self._closing_reason = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
             self._log("the connection was lost: %s", text or type(error).__name__)
             self._closing_reason = f"{self.address}: the connection was lost before the answer came"
-            fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
+            fix = (
+                "check ProxySQL's log to see whether it stopped; once it is running, repeat the"
+                " command"
+            )
         return ConnectionLostError(self._closing_reason, then=[_inside(masked)], fix=fix)
 
 

@@ -185,20 +185,20 @@ def _why_not_following(
             " version: members of different versions do not sync",
         )
     if silence:
-        return silence, "it synchronises once it answers again"
-    load = f"LOAD {MODULES[name]} again at the member whose content is right"
+        return silence, "it will synchronise once it answers again"
+    load = f"LOAD {MODULES[name]} again at the member whose content is correct"
     if peer.version > 1 and peer.epoch == own.epoch:
-        return "it loaded other content in the same second", load
+        return "it loaded different content in the same second", load
     if is_source(peer, own):
         return (
-            "it loaded other content later",
+            "it loaded different content later",
             "this member takes it over within seconds, or its log says why not; run plan again",
         )
     if own.version <= 1:
-        return "neither member had a LOAD since it started", load
+        return "neither member has had a LOAD since it started", load
     return (
         "it answers, but has not taken over the change",
-        f"look at {diffs_variable(name)} there, at its proxysql_servers and at its log",
+        f"check {diffs_variable(name)} there, its proxysql_servers and its log",
     )
 
 
@@ -290,9 +290,11 @@ def wait_for_newer_epoch(client: AdminClient, module: str, say: Callable[[str], 
     if wait_s <= 0:
         return
     if wait_s > MOST_AHEAD_S:
-        raise InstanceError(f"{module}: its last LOAD by a member is ahead of this member's clock")
+        raise InstanceError(
+            f"{module}: the time of its last LOAD at a member is ahead of this member's clock"
+        )
     if wait_s > _REPORTED_FROM_S:
-        say(f"{module}: waiting {wait_s:.0f} s, so that its LOAD is the newest of the cluster")
+        say(f"{module}: waiting {wait_s:.0f} s, so that its LOAD is the newest in the cluster")
     time.sleep(wait_s)
 
 

@@ -95,8 +95,8 @@ def open_connection(login: Login) -> Connection[Any]:
         raise InstanceError(
             f"{login.address}: {error}",
             fix="log in once with --tls-ca if the password is a hash in admin-admin_credentials;"
-            " else see who listens there: a ProxySQL asks for the password of no other account;"
-            f" {PORTS}",
+            " otherwise check what is listening there: ProxySQL asks for the password of no other"
+            f" account; {PORTS}",
         ) from error
     except UnicodeDecodeError as error:
         raise _no_server(login) from error
@@ -177,7 +177,9 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
     """Return why there is no connection, and the fix."""
     cause = _cause(error)
     reason = unreachable_reason(error, login.connect_timeout_s)
-    listens = "check that ProxySQL runs, and its admin port (admin-mysql_ifaces, default 6032)"
+    listens = (
+        "check that ProxySQL is running, and its admin port (admin-mysql_ifaces, default 6032)"
+    )
     if isinstance(cause, socket.gaierror):
         return str(reason), "check the spelling of the host, and the DNS server"
     if isinstance(cause, FileNotFoundError):
@@ -200,8 +202,9 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
 _NO_GREETING = 2013
 """PyMySQL's code for a connection without a greeting."""
 _MUTE = (
-    f"{PORTS}; if it is the admin port, see with `fuser -v proxysql.db` in the datadir which other"
-    " program (a backup, sqlite3) has the file locked: ProxySQL does not answer until it is free"
+    f"{PORTS}; if it is the admin port, use `fuser -v proxysql.db` in the datadir to see which"
+    " other program (a backup, sqlite3) has locked the file: ProxySQL does not answer until it is"
+    " unlocked"
 )
 _NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 
@@ -212,7 +215,7 @@ def unreachable_reason(error: Exception, timeout_s: float) -> str | None:
     if isinstance(cause, socket.gaierror):
         return "no host has this name"
     if isinstance(cause, ConnectionRefusedError):
-        return "refused: nothing listens there"
+        return "refused: nothing is listening there"
     if _is_timeout(cause):
         return f"no answer within {timeout_s:g} s"
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:

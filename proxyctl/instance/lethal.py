@@ -169,7 +169,7 @@ def refuse_twins(client: AdminClient, tables: Iterable[tuple[Layout, Layer]]) ->
         if first is not None:
             raise InstanceError(
                 f"{client.address}: {source} has two rows for {row_name(table.name, (*key,))}:"
-                " their keys differ in type only, which ProxySQL does not see. A LOAD, a read of"
+                " their keys differ only in type, which ProxySQL does not see. A LOAD, a read of"
                 " RUNTIME or a restart may crash it",
                 fix=_twin_fix(table, layer, (first, last)),
             )
@@ -233,7 +233,7 @@ def _answers(client: AdminClient, questions: Sequence[str]) -> list[tuple[str | 
     rows = retried(lambda: client.query(" UNION ALL ".join(questions)))
     if len(rows) != len(questions):
         raise InstanceError(
-            f"{client.address}: ProxySQL answered with only a part of the rows: {questions[0]}",
+            f"{client.address}: ProxySQL answered with only part of the rows: {questions[0]}",
             fix="try again; PRAGMA integrity_check on the admin interface checks its database",
         )
     return rows

@@ -317,7 +317,7 @@ class Lock:
                 self.client.connect()
                 self.release()
             except InstanceError as error:
-                say(f"the lock could not be released ({error.message}); it expires by itself")
+                say(f"the lock could not be released ({error.message}); it will expire by itself")
 
     def release(self) -> None:
         """Release the lock, unless a restart of ProxySQL has removed it."""
@@ -390,7 +390,7 @@ def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> 
 
 RECONNECT_S = 15
 
-RESTARTED = "ProxySQL was restarted meanwhile, so MEMORY and RUNTIME come from DISK now"
+RESTARTED = "ProxySQL was restarted in the meantime, so MEMORY and RUNTIME now come from DISK"
 
 
 @dataclass

@@ -81,7 +81,7 @@ def _refuse_unknown_schema(client: AdminClient, layouts: Mapping[str, Layout]) -
         raise InstanceError(
             f"{client.address}: there is no {missing[0]}: the tables are not those of a ProxySQL"
             f" {client.version} that proxyctl knows",
-            fix="report it if this is no build of your own: nothing was read or changed",
+            fix="report it unless this is your own build: nothing was read or changed",
         )
 
 
@@ -349,7 +349,7 @@ def _incomplete(client: AdminClient, requests: Sequence[TableRequest]) -> Instan
         "several tables",
     )
     return InstanceError(
-        f"{client.address}: {name}: ProxySQL answered with only a part of the rows",
+        f"{client.address}: {name}: ProxySQL answered with only part of the rows",
         fix=_LOCKED_FIX,
     )
 
@@ -377,19 +377,20 @@ def _by_table(
 
 
 _LOCKED_FIX = (
-    "see which other program (a backup, sqlite3) has ProxySQL's files locked; if none has, check"
+    "check which other program (a backup, sqlite3) has locked ProxySQL's files; if none has, check"
     " its database: PRAGMA integrity_check on the admin interface"
 )
 
-_DISK_LOCKED = "another program (a backup, sqlite3) has proxysql.db, its DISK, locked"
+_DISK_LOCKED = "another program (a backup, sqlite3) has locked proxysql.db, which holds DISK"
 
 _DISK_FIX = (
-    "try again when it is done: `fuser -v proxysql.db` in the datadir lists who has it open. If"
-    " nobody else has, the database may be damaged: PRAGMA integrity_check on the admin interface"
+    "try again when it is done: `fuser -v proxysql.db` in the datadir lists the programs that have"
+    " it open. If no other does, the database may be damaged: run PRAGMA integrity_check on the"
+    " admin interface"
 )
 
 _DISK_PATIENCE = Patience(
-    5.0, f"{_DISK_LOCKED}, and the admin interface does not answer until it is free", _DISK_FIX
+    5.0, f"{_DISK_LOCKED}, and the admin interface does not answer until it is unlocked", _DISK_FIX
 )
 
 
@@ -419,6 +420,6 @@ def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str 
     marked = f"SELECT * FROM ({sql}) UNION ALL SELECT {', '.join(map(literal, end))}"
     *rows, last = retried(lambda: client.query(marked)) or [()]
     if last != end:
-        message = f"{client.address}: ProxySQL answered with only a part of the rows: {sql}"
+        message = f"{client.address}: ProxySQL answered with only part of the rows: {sql}"
         raise InstanceError(message, fix=_LOCKED_FIX)
     return rows

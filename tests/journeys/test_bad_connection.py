@@ -86,7 +86,7 @@ def test_a_port_that_says_nothing() -> None:
             InstanceError, match=r"cannot connect to .*: no answer within 1 s"
         ) as it:
             AdminClient(login)
-    assert "has the file locked" in str(it.value.fix)
+    assert "has locked the file" in str(it.value.fix)
     assert "firewall" not in str(it.value.fix)
 
 

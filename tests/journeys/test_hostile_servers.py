@@ -220,7 +220,7 @@ def test_a_key_that_is_none(folder: Path, key: bytes) -> None:
     with HostileServer(ASKS, PLAIN, folder) as server:
         account = Account("boss", PASSWORD, Trust(public_key=key))
         node = server.host, server.port
-        with pytest.raises(InstanceError, match="no RSA key"), backend.backend(node, account):
+        with pytest.raises(InstanceError, match="not an RSA key"), backend.backend(node, account):
             pass
     check_heard(server)
 

@@ -79,7 +79,7 @@ def test_users_come_with_their_hashes_and_others_are_named(
         "boss@% is left out: it is an administrator (SUPER, ",
         "monitor@% is left out: it is an administrator (REPL CLIENT)",
         "gone@% is left out: it is locked",
-        "local@localhost is left out: ProxySQL cannot log in by unix_socket",
+        "local@localhost is left out: ProxySQL cannot log in with unix_socket",
         "two is left out: its password differs at each of 10.%, 192.168.%",
     ):
         assert warning in done.err, done.err
@@ -139,7 +139,7 @@ def test_accounts_that_need_more_than_a_user_are_named(
         "warning: opentls@%, tls@%: REQUIRE SSL: ProxySQL needs `use_ssl: true` at the servers",
         "warning: cert@%: REQUIRE X509: ",
         "warning: cipher@%, issuer@%: REQUIRE ISSUER, SUBJECT or CIPHER: ",
-        "warning: open@localhost, opentls@%: no password: anybody who reaches ProxySQL can log in",
+        "warning: open@localhost, opentls@%: no password: anyone who can reach ProxySQL can log in",
         "warning: gonetls@% is left out: it is locked",
     ):
         assert warning in done.err, done.err
@@ -161,7 +161,7 @@ def test_the_server_refuses_a_connection_without_what_the_account_requires(
 @pytest.mark.parametrize(
     ("user", "reason"),
     [
-        ("curve", "the account logs in by client_ed25519, which proxyctl does not support"),
+        ("curve", "the account logs in with client_ed25519, which proxyctl does not support"),
         ("local", "Access denied for user 'local'"),
     ],
 )

@@ -53,7 +53,9 @@ def test_a_locked_disk_is_no_empty_one_and_is_named_within_seconds(
         done = proxyctl(command, *(["--layer", "disk"] if command == "export" else []))
         took_s = time.monotonic() - began
     assert done.code == 1, done.text
-    assert "another program (a backup, sqlite3) has proxysql.db, its DISK, locked" in done.text
+    assert (
+        "another program (a backup, sqlite3) has locked proxysql.db, which holds DISK"
+    ) in done.text
     assert took_s < 15, done.text
 
 

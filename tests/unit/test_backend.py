@@ -47,7 +47,7 @@ def test_why_a_server_could_not_be_asked() -> None:
     assert answer_with(error(1227, b"Access denied")).unreachable == "Access denied"
     assert "Lost connection" in (answer_with(b"").unreachable or "")
     nobody = node_answer(("127.0.0.1", free_port())).unreachable
-    assert nobody == "refused: nothing listens there"
+    assert nobody == "refused: nothing is listening there"
     assert node_answer(("/run/mysql.sock", 0)).unreachable is not None
     assert node_answer(("a..b", 3306)).unreachable is not None
 

@@ -33,12 +33,12 @@ def of_other(checksum: Checksum, **changes: int) -> Checksum:
     [
         (OURS, 1.0, None),
         (OURS._replace(version=9, epoch=5), 1.0, None),
-        (OLD, 1.0, f"it answers, but has not taken over the change; look at {SWITCH} there"),
+        (OLD, 1.0, f"it answers, but has not taken over the change; check {SWITCH} there"),
         (OLD, 60.0, "it has not answered for 60 s"),
         (None, None, "it has never answered this member"),
         (Checksum(0, 0, ""), None, "it has never answered this member"),
-        (of_other(OURS, epoch=1001), 1.0, "it loaded other content later"),
-        (of_other(OURS), 1.0, "it loaded other content in the same second"),
+        (of_other(OURS, epoch=1001), 1.0, "it loaded different content later"),
+        (of_other(OURS), 1.0, "it loaded different content in the same second"),
     ],
 )
 def test_why_a_member_does_not_follow(

@@ -95,7 +95,7 @@ class _Cut(AdminClient):
 
 def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
     login = Login(instance.host, instance.port, instance.user, instance.password)
-    with _Cut(login) as client, pytest.raises(InstanceError, match="only a part of the rows"):
+    with _Cut(login) as client, pytest.raises(InstanceError, match="only part of the rows"):
         read_rows(client, USERS, Layer.MEMORY)
 
 
