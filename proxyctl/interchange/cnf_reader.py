@@ -78,8 +78,8 @@ def _read(text: str, path: str, version: Version | None, offset: Offset) -> CnfC
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
     placeholders = (
-        f"{_line(place)}: {key}: it holds a `${{NAME}}`, which ProxySQL takes as it is: import"
-        " the file in which a script has put the value"
+        f"{_line(place)}: {key}: it contains a `${{NAME}}`, which ProxySQL takes literally: import"
+        " the file into which a script has put the value"
         for place, key in shell_placeholders(root)
     )
     return CnfContent(reader.content, tuple(reader.stays), tuple(placeholders))
@@ -268,7 +268,7 @@ class _CnfReader:
                 text = f"{key}: ProxySQL has no such key{self._like(key, known)}"
                 self._note(setting.place, section.name, text)
             elif key in section.unread and setting.value != cells[key]:
-                text = f"{key}: ProxySQL does not read it from a .cnf: it is {cells[key]}"
+                text = f"{key}: ProxySQL does not read it from a .cnf: it stays {cells[key]}"
                 self._note(setting.place, section.name, text)
         if missing:
             text = f"an entry without {', '.join(missing)}: ProxySQL skips it"

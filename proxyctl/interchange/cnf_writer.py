@@ -71,8 +71,8 @@ class _CnfWriter:
         if name == "admin-version" or value == "(null)":
             return False
         if '"' in value or "\0" in value:
-            shown = "" if is_secret_variable(name) else f" {value!r}"
-            self.notes.append(f"{name}:{shown} a double quote would lose it")
+            shown = "" if is_secret_variable(name) else f" {value!r}:"
+            self.notes.append(f"{name}:{shown} ProxySQL would lose it because of a double quote")
             return False
         return True
 
@@ -89,7 +89,7 @@ class _CnfWriter:
                 entries.append(f"    {{ {entry} }}")
         if unset:
             names = listed_rows(list(dict.fromkeys(unset)))
-            text = f"{names}: no password is set here, and without one anybody could log in"
+            text = f"{names}: no password is set here, and without one anyone could log in"
             self.notes.append(text)
         if entries:
             yield from ("", f"{section.name}=", "(", ",\n".join(entries), ")")
@@ -134,11 +134,11 @@ def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
         return "only an integer is read here" if column.is_numeric else "only text is read here"
     quote = section.quote_of(column.name)
     if quote is not None and quote in value:
-        return f"a {'double' if quote == chr(34) else 'single'} quote would lose the row"
+        return f"a {'double' if quote == chr(34) else 'single'} quote makes ProxySQL lose the row"
     if "\0" in value:
         return "a NUL character ends the text"
     if column.name == "check_type" and value.lower() not in SINGLE_CHECK_TYPES:
-        return "ProxySQL would take a combined check for read_only"
+        return "ProxySQL would treat a combined check as read_only"
     return None
 
 

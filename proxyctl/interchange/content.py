@@ -112,7 +112,7 @@ def leave_out_administrators(content: FileContent, variables: Mapping[str, str])
         credentials = variables.get(name) or VARIABLES[name].default or ""
         logins |= {entry.partition(":")[0] for entry in credentials.split(";")}
     reason = (
-        "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
+        "an administrator also has this name, and ProxySQL keeps only one of them: rename the user"
     )
     keys = map(layout.key_of, content.tables["mysql_users"])
     content.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})

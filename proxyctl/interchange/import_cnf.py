@@ -55,13 +55,13 @@ class ImportedCnf:
         content, lines = self.cnf.content, self.file.text.split("\n")
         if content.secrets:
             key = "# variables:"
-            too = f", also in line {lines.index(key) + 1}" if key in lines else ""
-            yield f"secrets are comments in {out}: set the variable, remove the `#`{too}"
+            too = f", also on line {lines.index(key) + 1}" if key in lines else ""
+            yield f"secrets are comments in {out}: set the variable and remove the `#`{too}"
         for name in content.secrets:
             place = content.places["variables", (name,)]
             start = f"  # {name}: "
             number = next(n for n, line in enumerate(lines, 1) if line.startswith(start))
-            yield f"  {place}: {name}: line {number} takes {environment_name(name)}"
+            yield f"  {place}: {name}: line {number} reads {environment_name(name)}"
         if self.cnf.stays:
             stays = ", ".join(self.cnf.stays)
             yield f"stays in {self.path}, where ProxySQL reads it at every start: {stays}"
@@ -79,7 +79,7 @@ def import_cnf(path: str, *, version: Version | None, secrets: str) -> ImportedC
     if path.endswith(".sql"):
         raise UsageError(
             f"{path}: import reads a proxysql.cnf, not SQL",
-            fix="run the script at a ProxySQL, or at `proxyctl sandbox`, and then export that",
+            fix="run the script on a ProxySQL, or on `proxyctl sandbox`, and then export that",
         )
     try:
         text = read_bytes(path, limit=MAX_FILE).decode("utf-8", "surrogateescape")
@@ -92,7 +92,7 @@ def import_cnf(path: str, *, version: Version | None, secrets: str) -> ImportedC
         if not looks_like_yaml(text, path):
             raise
         embedded = _embedded(text, path)
-        place, offset = f"{path} (text of line {embedded.line})", None
+        place, offset = f"{path} (text at line {embedded.line})", None
         if embedded.is_literal:
             place, offset = path, Offset(embedded.line - 1, embedded.indent)
         cnf = read_cnf(embedded.text, place, version=version, offset=offset)

@@ -157,9 +157,9 @@ def _left_out_reason(account: BackendAccount, version: Version) -> str | None:
     if account.is_locked:
         return "it is locked"
     if account.plugin not in _PLUGINS:
-        return f"ProxySQL cannot log in by {account.plugin}"
+        return f"ProxySQL cannot log in with {account.plugin}"
     if account.plugin == "caching_sha2_password" and version < _SHA2_SINCE:
-        return "ProxySQL knows caching_sha2_password from 2.6.0 on"
+        return "ProxySQL supports caching_sha2_password from 2.6.0 on"
     if account.password and not is_hash(account.password):
         return "ProxySQL does not support the hash of its password"
     return None
@@ -170,7 +170,7 @@ _SERVERS = "`use_ssl: true` at the servers of their hostgroups"
 _NEEDS = {
     "ANY": (
         f"REQUIRE SSL: ProxySQL needs {_SERVERS}, or they refuse it; `use_ssl: true` at the user"
-        " makes clients use TLS, too"
+        " also makes clients use TLS"
     ),
     "X509": (
         f"REQUIRE X509: ProxySQL needs {_SERVERS} and a client certificate of its own"
@@ -196,7 +196,7 @@ def needs(accounts: Sequence[BackendAccount]) -> Iterator[str]:
     names = [account.name for account in accounts if not account.password]
     if names:
         yield (
-            f"{', '.join(names)}: no password: anybody who reaches ProxySQL can log in, from any"
+            f"{', '.join(names)}: no password: anyone who can reach ProxySQL can log in, from any"
             " host; set one at the server, and import again"
         )
 

@@ -100,7 +100,7 @@ _TOKEN = re.compile(
 
 _REFUSED = {
     "disputed": (
-        "no number that every ProxySQL reads alike",
+        "not a number that every ProxySQL reads the same way",
         "write text in double quotes; a number without a leading 0 or an L at its end",
     ),
     "open": ("text without a closing quote", None),

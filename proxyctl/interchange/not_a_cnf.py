@@ -52,8 +52,8 @@ def sections_as_yaml(root: object, path: str) -> Mistake | None:
         return None
     if "version" in keys:
         fix = f"check it with `proxyctl validate -f {shlex.quote(path)}`"
-        return Mistake(path, 1, 1, "", "this is a file of proxyctl already", fix)
-    message = f"{section} as YAML: another program makes a {CNF} of it"
+        return Mistake(path, 1, 1, "", "this is already a proxyctl file", fix)
+    message = f"{section} as YAML: another program makes a {CNF} from it"
     return Mistake(path, 1, 1, "", message, f"import the /etc/{CNF} that it wrote")
 
 
@@ -116,7 +116,7 @@ def template_in(text: str, path: str) -> Mistake | None:
 def _of_template(path: str, place: tuple[int, int], text: str, key: str = "") -> Mistake:
     language = next(language for language in _LANGUAGES if language.mark.search(text))
     fix = language.fix.format(file=shlex.quote(path))
-    return Mistake(path, *place, key, f"{language.noun}, which is no {CNF} yet", fix)
+    return Mistake(path, *place, key, f"{language.noun}, which is not yet a {CNF}", fix)
 
 
 _PLACEHOLDER = re.compile(r"\{\{[^{}]+\}\}|\{%[^%]+%\}|<%[^%]+%>")
@@ -171,11 +171,11 @@ _OTHERS = (
     (
         re.compile(r"(?:INSERT|REPLACE|UPDATE|DELETE|SET|LOAD|SAVE|SELECT)\s", re.IGNORECASE),
         f"SQL, not a {CNF}",
-        "run the script at a ProxySQL, or at `proxyctl sandbox`, and then export that",
+        "run the script on a ProxySQL, or on `proxyctl sandbox`, and then export that",
     ),
     (
         re.compile(r"\["),
-        f"an option file, as MySQL has them, not a {CNF}",
+        f"a MySQL option file, not a {CNF}",
         f"name the file that ProxySQL starts with, such as /etc/{CNF}",
     ),
     (
@@ -261,4 +261,4 @@ def _of_heredoc(path: str, offset: Offset, body: _Heredoc, *, is_exact: bool) ->
     fix = "import the file that the script writes: it may replace `$` and backslashes in this text"
     if is_exact:
         fix = f"run `sed -n '{first},{last}p' {shlex.quote(path)} > {CNF}`, and import that file"
-    return Mistake(path, first, 1, "", f"a {CNF} that begins here is a part of a script", fix)
+    return Mistake(path, first, 1, "", f"a {CNF} that begins here is part of a script", fix)

@@ -43,7 +43,7 @@ def write_script(
     if writer.withheld:
         comments += [
             "this script holds no passwords and creates no users: put each password in place of",
-            "'***', and move its statement in front of LOAD MYSQL USERS or PGSQL USERS",
+            "'***', and move its statement before LOAD MYSQL USERS or PGSQL USERS",
             *writer.withheld,
         ]
     lines = [f"-- {line}" for line in comments]
@@ -165,7 +165,7 @@ def _term(column: str, term: Term) -> str:
         case Glob(pattern) if "[" in pattern:
             # SQLite reads some classes of characters differently.
             message = f"manage: {pattern!r} cannot be written in SQL"
-            raise ProxyctlError(message, fix="use * and ? in the pattern, no class [ ]")
+            raise ProxyctlError(message, fix="use * and ? in the pattern, not a class [ ]")
         case Glob(pattern):
             return f"{column} GLOB {literal(pattern)}"
         case _:

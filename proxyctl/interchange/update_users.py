@@ -72,8 +72,8 @@ def read_users_file(path: str) -> UsersFile:
     others = sorted(sections.keys() - _SECTIONS)
     if document is None or others or _TABLE not in sections:
         found = f"has the section {others[0]}" if others else f"has no section {_TABLE}"
-        fix = f"give {_TABLE} a file of their own: --update FILE writes a new file"
-        raise RefusedError(f"{path}: {found}, and --update writes the whole file", fix=fix)
+        fix = f"give {_TABLE} a file of its own: --update FILE writes a new file"
+        raise RefusedError(f"{path}: {found}, but --update rewrites the whole file", fix=fix)
     header = tuple(takewhile(_is_comment, text.splitlines()))
     _refuse_comments(path, text, len(header))
     return UsersFile(path, text, header, version, _rows(document, sections[_TABLE][0].value))
@@ -105,7 +105,7 @@ def _rows(document: Document, listed: YamlList | YamlMap) -> dict[str, YamlMap]:
             rows[user] = row
             continue
         where = document.where((_TABLE, position))
-        message = f"{where}: --update takes rows that name a user, each its own"
+        message = f"{where}: --update needs rows that each name a different user"
         raise RefusedError(message, fix="write one row for each user: {username: NAME, ...}")
     return rows
 
@@ -202,15 +202,20 @@ def _passwords(content: FileContent, warnings: list[str]) -> dict[str, str]:
 def _refuse_loss(path: str, removed: list[str], count: int, *, is_empty: bool) -> None:
     """Refuse to remove many of the users, or all. Raises: RefusedError."""
     if is_empty:
-        fix = "see whether the server has all its accounts; else remove the file"
+        fix = "check whether the server has all its accounts; if it does, remove the file"
         raise RefusedError(f"{path}: no user would be left", fix=fix)
     limits = GuardLimits()
     percent = limits.max_deletes_percent
     if count > limits.max_deletes_above_rows and len(removed) * 100 > count * percent:
         users = counted(len(removed), "user")
-        message = f"{path}: {users} of {count} would go, which is more than {percent} percent"
+        message = (
+            f"{path}: {users} of {count} would be deleted, which is more than {percent} percent"
+        )
         names = ", ".join(removed[:20]) + (", ..." if len(removed) > 20 else "")
-        fix = "see whether the server has all its accounts; else delete these users from the file"
+        fix = (
+            "check whether the server has all its accounts; if it does, delete these users from"
+            " the file"
+        )
         raise RefusedError(message, reasons=[names], fix=fix)
 
 

@@ -95,7 +95,7 @@ def written_file(
 def _owned_parts(owned: Mapping[str, DesiredTable]) -> list[str]:
     """Return a line per table that the files own in part, for forms without `manage`."""
     return [
-        f"{name}: the files own {table.scope.text} and nothing else of it"
+        f"{name}: the files own only {table.scope.text}"
         for name, table in owned.items()
         if table.scope is not None and table.scope.terms
     ]
@@ -285,8 +285,8 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
     """Return the cell to write, and a warning if that changes the cell."""
     if not column.is_listed and cell != column.default:
         return cell, (
-            f"{column.name}: proxyctl does not know this column; plan and apply take it at an"
-            " instance that has it, validate refuses it"
+            f"{column.name}: proxyctl does not know this column; plan and apply accept it for an"
+            " instance that has it, but validate refuses it"
         )
     read = as_read(layout.table, column, cell)
     low, _ = column.bounds

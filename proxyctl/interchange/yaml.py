@@ -191,7 +191,7 @@ def _json(value: Field) -> str:
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if (len(members) == 1 and members.keys() <= REFERENCES) or len(members) < len(pairs):
-        raise ValueError("keys that not every reader takes")
+        raise ValueError("keys that not every reader accepts")
     return members
 
 

@@ -210,7 +210,7 @@ def test_an_export_holds_them_and_plans_to_nothing(project: Project, instance: I
     assert exported.code == 0
     assert "burst: 9, zone: eu-2" in exported.out
     assert "mysql-time_travel: " in exported.out
-    assert "proxyctl does not know this column; plan and apply take it" in exported.err
+    assert "proxyctl does not know this column; plan and apply accept it" in exported.err
     project.write(exported.out)
     assert plan().code == 0
     assert proxyctl("validate").code == 1

@@ -92,7 +92,7 @@ def test_types_of_numbers(text: str, kind: Type) -> None:
 
 @pytest.mark.parametrize("text", ["010", "-010", "33L", "0x1L", "0x80000000", "0o17", "0b1", "1_0"])
 def test_numbers_that_libconfig_1_7_and_1_8_read_differently_are_refused(text: str) -> None:
-    assert "p.cnf:1:3: no number that every ProxySQL reads alike" in mistake(f"x={text};")
+    assert "p.cnf:1:3: not a number that every ProxySQL reads the same way" in mistake(f"x={text};")
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_numbers_that_libconfig_1_7_and_1_8_read_differently_are_refused(text: s
         ("x = { a=1;; b=2 }", "p.cnf:1:11: unexpected ;"),
         ("x ( 1 )", "p.cnf:1:3: unexpected ("),
         ("x = truex", "p.cnf:1:5: unexpected word"),
-        ("x = 5l", "p.cnf:1:5: no number"),
+        ("x = 5l", "p.cnf:1:5: not a number"),
         ("x = 10.0.0.1", "p.cnf:1:9: unexpected value"),
         ("}", "p.cnf:1:1: unexpected }"),
         ("a.b = 1", "p.cnf:1:2: an unexpected character"),
         ('x = "never', "p.cnf:1:5: text without a closing quote"),
         ("x = 'a'", "p.cnf:1:5: an unexpected character"),
-        ("x = 08", "p.cnf:1:5: no number"),
-        ("x = " + "9" * 5000, "p.cnf:1:5: no number"),
+        ("x = 08", "p.cnf:1:5: not a number"),
+        ("x = " + "9" * 5000, "p.cnf:1:5: not a number"),
         ("\ufeffx = 1", "p.cnf:1:1: an invisible character"),
         ("x =\u00a01", "p.cnf:1:4: an invisible character"),
         ("x = (\u200b)", "p.cnf:1:6: an invisible character"),

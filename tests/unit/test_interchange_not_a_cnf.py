@@ -111,7 +111,9 @@ def test_yaml_is_recognised_by_its_beginning(text: str, is_yaml: bool) -> None:
     ],
 )
 def test_languages_of_templates(line: str, expected: str) -> None:
-    assert answer(f"# x\n{CNF}{line}\n") == f"a.cnf:3:1: {expected}, which is no proxysql.cnf yet"
+    assert (
+        answer(f"# x\n{CNF}{line}\n") == f"a.cnf:3:1: {expected}, which is not yet a proxysql.cnf"
+    )
 
 
 def test_a_comment_makes_no_template() -> None:

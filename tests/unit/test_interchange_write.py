@@ -106,8 +106,8 @@ def test_a_column_that_only_the_instance_knows_is_written():
     ]
     assert re.findall("colour: .*(?=})", written(content)) == ["colour: blue"]
     assert content.warnings == [
-        "rule 2: colour: proxyctl does not know this column; plan and apply take it at"
-        " an instance that has it, validate refuses it"
+        "rule 2: colour: proxyctl does not know this column; plan and apply accept it for an"
+        " instance that has it, but validate refuses it"
     ]
 
 
@@ -161,5 +161,5 @@ def test_a_cnf_leaves_out_a_user_without_a_password() -> None:
     content = content_of(USERS, {"username": "app", "password": KEEP})
     assert "username" not in written_file(content, "cnf", "hash").text
     assert content.warnings == [
-        "not in the .cnf: user app: no password is set here, and without one anybody could log in"
+        "not in the .cnf: user app: no password is set here, and without one anyone could log in"
     ]

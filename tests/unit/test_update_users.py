@@ -118,7 +118,7 @@ def test_another_form_is_a_change_once(tmp_path: Path) -> None:
     row = f"- username: app\n  password: '{NATIVE}'\n"
     text = f"# made by a job\n\n# at night\nmysql_users:\n{row}"
     found = updated(tmp_path, text, accounts("app"))
-    assert "the same users in another form" in updated_users_text(found)
+    assert "the same users in a different form" in updated_users_text(found)
     assert found.text.startswith("# made by a job\n\n# at night\nversion: 1\n\nmysql_users:\n")
     assert not updated(tmp_path, found.text, accounts("app")).is_changed
 
@@ -157,7 +157,9 @@ def test_a_user_whose_account_is_locked_goes(tmp_path: Path) -> None:
 def test_an_administrator_of_proxysql_is_left_out(tmp_path: Path) -> None:
     found = updated(tmp_path, file_of(row("app")), accounts("admin", "app"))
     assert not found.is_changed
-    assert found.warnings[0].startswith("user admin is left out: an administrator has this name")
+    assert found.warnings[0].startswith(
+        "user admin is left out: an administrator also has this name"
+    )
     with pytest.raises(RefusedError, match="no user would be left"):
         updated(tmp_path, file_of(row("app")), accounts("admin"))
 
@@ -196,12 +198,12 @@ def test_no_account_at_all_is_refused(tmp_path: Path) -> None:
         ("version: 1\nhostgroups: {a: {id: 1}}\nmysql_users: []\n", "has the section hostgroups"),
         ("version: 1\n", "has no section mysql_users"),
         ("", "has no section mysql_users"),
-        ("mysql_users: {csv: users.csv}\n", ":1:14: --update takes rows that name a user"),
+        ("mysql_users: {csv: users.csv}\n", ":1:14: --update needs rows that each name"),
         (
             "mysql_users:\n  - {username: a}\n  - {username: a, backend: 0}\n",
-            ":3:5: --update takes",
+            ":3:5: --update needs",
         ),
-        ("mysql_users: [a]\n", "--update takes rows that name a user, each its own"),
+        ("mysql_users: [a]\n", "--update needs rows that each name a different user"),
         ("# top\nmysql_users:\n  # here\n  - {username: a}\n", ":3: a comment, which --update"),
         ("mysql_users:\n  - {username: 'a#b'}   # there\n", ":2: a comment, which --update would"),
         ("mysql_users:\n  - {username: a}\n# end\n", ":3: a comment, which --update would lose"),

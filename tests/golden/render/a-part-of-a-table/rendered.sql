@@ -1,7 +1,7 @@
 -- compiled from files. Nothing here looks at the instance first, keeps nodes where they are or
 -- asks before it deletes: `proxyctl plan` and `apply` do.
 -- this script holds no passwords and creates no users: put each password in place of
--- '***', and move its statement in front of LOAD MYSQL USERS or PGSQL USERS
+-- '***', and move its statement before LOAD MYSQL USERS or PGSQL USERS
 -- INSERT INTO mysql_users (username, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment, password) SELECT 'app_2',1,0,0,NULL,0,1,0,1,1,10000,'','','***' WHERE NOT EXISTS (SELECT 1 FROM mysql_users WHERE username='app_2' AND backend=1);
 DELETE FROM mysql_servers WHERE (hostgroup_id=10 OR hostgroup_id=11) AND hostname GLOB 'db?*' AND (hostgroup_id, hostname, port) NOT IN (VALUES (10,'db1',3306));
 UPDATE mysql_servers SET gtid_port=0, compression=0, max_connections=1000, max_replication_lag=0, use_ssl=0, max_latency_ms=0 WHERE hostgroup_id=10 AND hostname='db1' AND port=3306;

@@ -2,7 +2,7 @@
 -- asks before it deletes: `proxyctl plan` and `apply` do.
 -- not written: mysql-monitor_password (secret)
 -- this script holds no passwords and creates no users: put each password in place of
--- '***', and move its statement in front of LOAD MYSQL USERS or PGSQL USERS
+-- '***', and move its statement before LOAD MYSQL USERS or PGSQL USERS
 -- INSERT INTO mysql_users (username, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment, password) SELECT 'batch',1,0,10,NULL,0,1,0,1,1,10000,'','','***' WHERE NOT EXISTS (SELECT 1 FROM mysql_users WHERE username='batch' AND backend=1);
 UPDATE global_variables SET variable_value='1000' WHERE variable_name='mysql-long_query_time';
 UPDATE global_variables SET variable_value='4096' WHERE variable_name='mysql-max_connections';
