@@ -198,8 +198,8 @@ def _not_refused(linted: _Lint, limits: GuardLimits) -> Iterator[str]:
     """Yield that the guard of lint refuses nothing that a skipped check would find."""
     if linted.skipped and limits.action(LINT) is GuardAction.REFUSE:
         yield (
-            "guards.lint refuses no error of the checks that did not run; run proxyctl lint on the"
-            " files"
+            "guards.lint cannot refuse errors of the checks that did not run; run proxyctl lint on"
+            " the files"
         )
 
 

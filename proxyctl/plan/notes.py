@@ -236,7 +236,7 @@ def not_read(modules: Iterable[ModulePlan], current: InstanceState) -> Iterator[
         for name, count in current.counted.items():
             yield (
                 f"{name}: {count:,} rows that the files do not manage were counted, not read: lint"
-                " and the guard of shard moves do not know them"
+                " and the guard of shard moves do not consider them"
             )
 
 
@@ -276,7 +276,7 @@ def left_by_interrupted_apply(
         if leftovers.get(module.name):
             yield (
                 f"{module.name}: a command was killed while it wrote MEMORY; the next apply begins"
-                f" with LOAD {module.name} FROM DISK, and this plan assumes that"
+                f" with LOAD {module.name} FROM DISK, and this plan assumes it"
             )
         elif module.name in leftovers:
             yield (
@@ -350,9 +350,9 @@ def monitor_placement(module: ModulePlan) -> Iterator[str]:
         layers = " and ".join(layer.name for layer in module.servers.as_placed)
         verb = "hold" if len(module.servers.as_placed) > 1 else "holds"
         yield (
-            f"{layers} {verb} the nodes where the monitor had placed them, as after"
-            f" SAVE {module.name} FROM RUNTIME; an apply writes the rows of the files again and"
-            " moves no node"
+            f"{layers} {verb} the nodes where the monitor had placed them, as after SAVE"
+            f" {module.name} FROM RUNTIME; an apply will write the rows of the files again without"
+            " moving any node"
         )
 
 
@@ -395,8 +395,8 @@ def not_synchronised(modules: Sequence[ModulePlan], membership: Membership) -> I
             if inactive:
                 verbs = "is inactive and stays" if len(inactive) == 1 else "are inactive and stay"
                 yield (
-                    f"{named_rows(name, inactive)} {verbs} here; the other members take the active"
-                    " ones, and drop their own inactive ones"
+                    f"{named_rows(name, inactive)} {verbs} here; the other members take over the"
+                    " active ones and drop their own inactive ones"
                 )
 
 
@@ -409,7 +409,7 @@ def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iter
         if not any(seen.is_known for seen in member.checksums.values()):
             yield (
                 f"{member.name} has never answered this member and will not follow: it is down,"
-                " refuses admin-cluster_username, or has another version than"
+                " refuses admin-cluster_username, or has a different version from"
                 f" {current.info.version_text}"
             )
 

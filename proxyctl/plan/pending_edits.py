@@ -240,7 +240,7 @@ def _undo_statements(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[s
     for name, diff in diffs.items():
         for statement in transition(diff.layout, diff.memory, reverted[name]):
             is_masked = statement.masked != statement.sql
-            secret = f"  -- with the secret in the place of {MASK}" if is_masked else ""
+            secret = f"  -- with the secret in place of {MASK}" if is_masked else ""
             yield f"take back:  {for_clients(statement.masked)};{secret}"
 
 

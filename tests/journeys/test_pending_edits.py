@@ -127,7 +127,7 @@ def test_a_secret_is_masked_where_it_is_taken_back(in_sync: Project, instance: I
     in_sync.write(CHANGED)
     statement, comment = offered("take back:")
     assert statement.startswith("UPDATE mysql_users SET password='***' WHERE username='theirs'")
-    assert comment.strip() == "-- with the secret in the place of ***"
+    assert comment.strip() == "-- with the secret in place of ***"
 
 
 def test_many_edits_are_counted(in_sync: Project, instance: Instance) -> None:

@@ -160,7 +160,10 @@ def test_one_refusal_and_one_that_is_gone_stop_all(project: Project, ports: list
     apply_all()
     refused = rollback_all()
     ended(refused, 3, "no instance was changed", "px1, px2, px3: mysql_servers: nothing")
-    assert "apply files that have what would be gone: the snapshot does not hold it" in refused.err
+    assert (
+        "apply files that contain what would be lost: the snapshot does not contain it"
+        in refused.err
+    )
     assert "or allow it with --force" in refused.err
     assert "-f names every file" not in refused.err
     assert weights(ports) == ["1"] * 3

@@ -106,7 +106,7 @@ def test_the_page(proxysql: ProxySQL, steps: dict[str, str], project: Project) -
     project.write(steps["after.yaml"])
     at_once = apply()
     assert at_once.code == 3, at_once.text
-    assert "Galera family 10 would get other hostgroups in one LOAD" in at_once.err
+    assert "Galera family 10 would get different hostgroups in one LOAD" in at_once.err
     assert at_once.err.index("add a new family beside") < at_once.err.index("--force")
 
     with Sampler(proxysql.instance) as sampler, Client(proxysql) as client:

@@ -110,7 +110,7 @@ RENUMBERED = {
     ),
     "the reader hostgroup alone": (
         *(CLUSTER, galera(10, 11, 212, 13), PLACED, "10 a, 10 b SHUNNED, 11 b", {10, 12}),
-        ["Galera family 10 would get other hostgroups in one LOAD", "212 would have no server"],
+        ["Galera family 10 would get different hostgroups in one LOAD", "212 would have no server"],
     ),
     "the writer hostgroup alone": (
         *(CLUSTER, galera(210, 11, 12, 13), PLACED, "210 a, 210 b", {10, 12}),
@@ -217,7 +217,7 @@ def test_what_is_sent_where_no_server_is(table, before, after, families, danger)
     needs = Needs(frozenset(), {table: used}, {}, {})
     changes = found.changes[Layer.RUNTIME]
     dangers = unserved_destinations(found.layout, changes, state, needs, Topology(tuple(families)))
-    text = f"hostgroup 11 would be {danger} and has no server that takes queries"
+    text = f"hostgroup 11 would be {danger} but has no server that can receive queries"
     assert [one.message for one in dangers] == [text] * bool(danger)
 
 
@@ -233,11 +233,11 @@ LOCKOUTS = [
         "radmin, the login in use, could only read statistics",
     ),
     (STATS, "stats:stats", "other:x", {}, None),
-    (ADMINS, "radmin:s3cret", "radmin:s3cret;radmin:x", {}, "would get another password"),
+    (ADMINS, "radmin:s3cret", "radmin:s3cret;radmin:x", {}, "would get a different password"),
     (ADMINS, "radmin:s3cret", "radmin:x;radmin:s3cret", {}, None),
     (ADMINS, "radmin:s3cret", f"radmin:{HASH};next:x", {}, None),
     (ADMINS, f"radmin:{HASH}", f"radmin:{HASH};next:x", {}, None),
-    (ADMINS, f"radmin:{HASH}", "radmin:other;next:x", {}, "would get another password"),
+    (ADMINS, f"radmin:{HASH}", "radmin:other;next:x", {}, "would get a different password"),
     (IFACES, "0.0.0.0:6032", "127.0.0.1:6032", {}, "the address in use"),
     (IFACES, "0.0.0.0:6032", "10.0.0.2:6032", {}, "the address in use"),
     (IFACES, "0.0.0.0:6032", "0.0.0.0:6033", {}, "the address in use"),

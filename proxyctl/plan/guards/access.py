@@ -77,8 +77,8 @@ def _removed_login(before: str, after: str, login: Login) -> str | None:
     if remaining == former or same_password("mysql_users", login.password, remaining):
         return None
     return (
-        f"admin-admin_credentials: {login.user}, the login in use, would get another password;"
-        " the next command needs the new one"
+        f"admin-admin_credentials: {login.user}, the login in use, would get a different password;"
+        " the next command would need the new one"
     )
 
 
@@ -197,6 +197,7 @@ def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Dan
         if before.get(name) and not after[name]:
             yield Danger(
                 MONITOR_CREDENTIALS,
-                f"{name} would become empty: the monitor could check no server that requires it",
+                f"{name} would become empty: the monitor could not check any server that requires"
+                " it",
                 f"set {name} in the files, or correct the reference that is empty",
             )

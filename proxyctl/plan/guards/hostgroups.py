@@ -155,7 +155,7 @@ def renumbered_families(
         if gaps := [*_gaps(servers, needs, leaving, coming)]:
             found[leaving.hostgroups | coming.hostgroups] = Danger(
                 EMPTY_HOSTGROUP,
-                f"{family_text(leaving)} would get other hostgroups in one LOAD: until the"
+                f"{family_text(leaving)} would get different hostgroups in one LOAD: until the"
                 f" monitor's next check {', and '.join(gaps)}",
                 "add a new family beside the old one, then point users and rules to it, then"
                 f" remove the old one, in three applies: {_RENUMBER_PAGE}",
@@ -303,10 +303,9 @@ def unserved_destinations(
     for hostgroup, names in sorted(stray.items(), key=repr):
         yield Danger(
             EMPTY_HOSTGROUP,
-            f"{needs.called(hostgroup)} {wording.consequence}"
-            f" {counted(len(names), wording.noun)} ({_first_names(names)})"
-            " and has no server that takes queries",
-            "apply the servers first, and this when `proxyctl nodes list` shows a server in it"
+            f"{needs.called(hostgroup)} {wording.consequence} {counted(len(names), wording.noun)}"
+            f" ({_first_names(names)}) but has no server that can receive queries",
+            "apply the servers first, and this once `proxyctl nodes list` shows a server in it"
             if hostgroup in awaited
             else "add a server to it in the same apply, or choose another hostgroup",
         )

@@ -86,8 +86,8 @@ def dangers(
 
 
 _SNAPSHOT_HOLDS = (
-    "restore other tables with --only, or apply files that have what would be gone: the snapshot"
-    " does not hold it"
+    "restore other tables with --only, or apply files that contain what would be lost: the"
+    " snapshot does not contain it"
 )
 
 

@@ -72,8 +72,8 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
         for node in sorted(drained & restored, key=node_text):
             yield Danger(
                 DRAINED_ELSEWHERE,
-                f"{node_text(node)} has weight 0 and max_connections 0 in all layers, and the files"
-                " say otherwise",
+                f"{node_text(node)} has weight 0 and max_connections 0 in all layers, but the"
+                " files say otherwise",
                 "if another member drained it, run proxyctl nodes restore there",
             )
 

@@ -25,8 +25,8 @@ def mistyped_keys(tables: Iterable[TableLayers]) -> Iterator[Danger]:
             if cells.is_key:
                 yield Danger(
                     MISTYPED_KEY,
-                    f"{cells.subject} of {cells.rows} is {cells.type.name}, and part of the key:"
-                    " no statement of an apply finds the row, and a second row for the key that"
+                    f"{cells.subject} of {cells.rows} is {cells.type.name} and part of the key: no"
+                    " statement of an apply would find the row, and a second row for the key that"
                     " ProxySQL reads can crash it",
                     cells.fix,
                     can_force=False,

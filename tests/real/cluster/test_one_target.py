@@ -75,8 +75,8 @@ def test_what_does_not_synchronise_is_shown_in_the_plan(
     assert found["cluster_members"] == sorted(map(name, three))
     assert found["warnings"] == [
         "SCHEDULER does not synchronise with other members: apply to each",
-        "rule 2 is inactive and stays here; the other members take the active ones, and drop their"
-        " own inactive ones",
+        "rule 2 is inactive and stays here; the other members take over the active ones and drop"
+        " their own inactive ones",
     ]
     assert apply().code == 0
     ids = "SELECT rule_id FROM mysql_query_rules"

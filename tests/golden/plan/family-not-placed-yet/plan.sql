@@ -1,5 +1,5 @@
--- apply would refuse: hostgroup 212 would be the destination of 1 rule (20) and has no server that takes queries (guards.empty_hostgroup)
---   fix: apply the servers first, and this when `proxyctl nodes list` shows a server in it; or allow it with --force
+-- apply would refuse: hostgroup 212 would be the destination of 1 rule (20) but has no server that can receive queries (guards.empty_hostgroup)
+--   fix: apply the servers first, and this once `proxyctl nodes list` shows a server in it; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_query_rules SET destination_hostgroup=210 WHERE rule_id=10;
 UPDATE mysql_query_rules SET destination_hostgroup=212 WHERE rule_id=20;

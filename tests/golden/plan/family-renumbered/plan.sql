@@ -1,4 +1,4 @@
--- apply would refuse: Galera family 10 would get other hostgroups in one LOAD: until the monitor's next check hostgroup 210 would have pxc1:3306, pxc2:3306, pxc3:3306 instead of pxc1:3306 (guards.empty_hostgroup)
+-- apply would refuse: Galera family 10 would get different hostgroups in one LOAD: until the monitor's next check hostgroup 210 would have pxc1:3306, pxc2:3306, pxc3:3306 instead of pxc1:3306 (guards.empty_hostgroup)
 --   fix: add a new family beside the old one, then point users and rules to it, then remove the old one, in three applies: docs/how-to/renumber-hostgroups.md; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_servers SET status='SHUNNED' WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'pxc2',3306),(10,'pxc3',3306));

@@ -1,4 +1,4 @@
--- apply would refuse: hostgroup 25 would be the destination of 1 rule (20) and has no server that takes queries (guards.empty_hostgroup)
+-- apply would refuse: hostgroup 25 would be the destination of 1 rule (20) but has no server that can receive queries (guards.empty_hostgroup)
 --   fix: add a server to it in the same apply, or choose another hostgroup; or allow it with --force
 -- apply would refuse: lint finds 2 errors in the changes (guards.lint)
 --   fix: correct them as their findings say; or allow it with --force

@@ -1,4 +1,4 @@
--- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that requires it (guards.monitor_credentials)
+-- apply would refuse: mysql-monitor_password would become empty: the monitor could not check any server that requires it (guards.monitor_credentials)
 --   fix: set mysql-monitor_password in the files, or correct the reference that is empty; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***

@@ -4,7 +4,7 @@
 --   fix: keep a server in it, or delete it together with its family; or allow it with --force
 -- apply would refuse: admin-admin_credentials: admin, the login in use, would be removed (guards.admin_access)
 --   fix: keep admin as it is, or apply as a login that stays (--user); or allow it with --force
--- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that requires it (guards.monitor_credentials)
+-- apply would refuse: mysql-monitor_password would become empty: the monitor could not check any server that requires it (guards.monitor_credentials)
 --   fix: set mysql-monitor_password in the files, or correct the reference that is empty; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***

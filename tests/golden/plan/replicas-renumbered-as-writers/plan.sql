@@ -1,4 +1,4 @@
--- apply would refuse: replication family 10 would get other hostgroups in one LOAD: until the monitor's next check hostgroup 110 would have db1:3306, db2:3306, db3:3306 instead of db1:3306, and hostgroup 120 would have no server (guards.empty_hostgroup)
+-- apply would refuse: replication family 10 would get different hostgroups in one LOAD: until the monitor's next check hostgroup 110 would have db1:3306, db2:3306, db3:3306 instead of db1:3306, and hostgroup 120 would have no server (guards.empty_hostgroup)
 --   fix: add a new family beside the old one, then point users and rules to it, then remove the old one, in three applies: docs/how-to/renumber-hostgroups.md; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (110,'db1',3306,0,'ONLINE',1,0,1000,0,0,0,''),(110,'db2',3306,0,'ONLINE',1,0,1000,0,0,0,''),(110,'db3',3306,0,'ONLINE',1,0,1000,0,0,0,'');
