@@ -98,7 +98,7 @@ def _check_json(table: DesiredTable, context: Compilation) -> None:
                     message = "ProxySQL reads only a mapping here"
                 elif name in limits:
                     _, low, high = limits[name]
-                    message = f"ProxySQL ignores all but an integer from {low} to {high}"
+                    message = f"ProxySQL ignores anything but an integer from {low} to {high}"
                 else:
                     message = f"ProxySQL {context.version} ignores this key"
                     near = context.mistakes.did_you_mean(name, limits)
@@ -114,7 +114,7 @@ def _check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
     quote, *_ = PASTED.get(table.layout.name, ("",))
     for key, row in table.rows.items() if quote else ():
         for column in columns_with_quote(table.layout, row):
-            message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
+            message = f"ProxySQL does not show a row with {quote} unchanged in its runtime table"
             fix = "move it into the script that is called"
             mistakes.add(*field_place(table, key, column), message, fix)
 
@@ -249,7 +249,7 @@ def _warn_of_broken_hashes(table: DesiredTable, context: Compilation) -> None:
 
 
 _BROKEN_HASH = (
-    "looks like a hash that was cut, which ProxySQL takes as clear text; a whole hash is * and 40"
+    "looks like a truncated hash, which ProxySQL takes as clear text; a complete hash is * and 40"
     " hexadecimal digits, or $A$005$ and 63 characters"
 )
 
@@ -291,7 +291,7 @@ def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:
         # A CHECK refuses a row with one hostgroup in two roles.
         if hostgroup in taken - clashing_writers(layout, [row]):
             where, label = field_place(table, key, "writer_hostgroup")
-            message = f"hostgroup {hostgroup} has another role in a row of this table"
+            message = f"hostgroup {hostgroup} has a different role in another row of this table"
             mistakes.add(where, label, message, "choose another writer: ProxySQL ignores this row")
 
 

@@ -76,7 +76,7 @@ def _started(
     except OSError as error:
         raise ProxyctlError(f"{name}: {os_reason(error)}") from error
     except ValueError as error:  # a NUL, or half a surrogate pair
-        raise ProxyctlError(f"{name}: a character that no command line may hold") from error
+        raise ProxyctlError(f"{name}: a character that a command line cannot contain") from error
 
 
 def _read(

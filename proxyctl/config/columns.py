@@ -138,7 +138,7 @@ def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict
     except UnicodeEncodeError:
         raise ValueError("text that is not UTF-8, or half a surrogate pair") from None
     except RecursionError:
-        raise ValueError("nested too deep") from None
+        raise ValueError("nested too deeply") from None
     return value
 
 

@@ -104,7 +104,7 @@ class Compilation:
 
 SPECIAL = {
     "version": "Version of the file format.",
-    "proxysql_version": "The ProxySQL that the files are for, if no instance is asked.",
+    "proxysql_version": "The ProxySQL that the files are for, if no instance is read.",
     "instances": "The ProxySQL instances, and how to reach their admin interfaces.",
     "variables": "Variables to set. Those that are not named are left alone.",
     "hostgroups": "Names for hostgroup numbers, and attributes of hostgroups.",
@@ -112,7 +112,7 @@ SPECIAL = {
     "sharding": "Tables or schemas spread over hostgroups: query rules, or fast routing.",
     "routing_tests": "Queries, and where they have to go.",
     "manage": "The part of a table that these files own, and columns that count only at INSERT.",
-    "policies": "Rules of the house: expressions that must hold for rows, or for changes.",
+    "policies": "House rules: expressions that must hold for rows, or for changes.",
     "guards": "What an apply refuses to do without --force.",
     "lint": "What `proxyctl lint` leaves out.",
     "keep_fast_routing_alive": "Add a rule if fast routing would be skipped.",
@@ -237,7 +237,7 @@ def named_version(parts: Iterable[FileSection], mistakes: Mistakes) -> Version |
             first = version
             continue
         message = f"{version} differs from {first} at {places[first]}"
-        mistakes.add(where, "proxysql_version", message, "name one version in all files")
+        mistakes.add(where, "proxysql_version", message, "name the same version in all files")
     return first
 
 

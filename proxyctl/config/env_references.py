@@ -80,7 +80,7 @@ def reference_fix(value: object, *, is_secret: bool) -> str:
     if is_secret:
         return COMMAND_FIX
     has_command = isinstance(value, Mapping) and "command" in value
-    only = "; a command gives only a password or a variable with a secret" if has_command else ""
+    only = "; a command can give only a password or a secret variable" if has_command else ""
     return f"{REFERENCE_FIX}{only}"
 
 
@@ -111,7 +111,7 @@ def resolve(
         try:
             content = bytes.fromhex(argument)
         except ValueError:
-            raise UnreadableError("hex takes an even number of hexadecimal digits") from None
+            raise UnreadableError("hex needs an even number of hexadecimal digits") from None
     elif kind == "file":
         try:
             path = fence.path(argument, folder)

@@ -67,14 +67,14 @@ def _join(value: Iterable[object], separator: object = "") -> str:
     """Return the items of a list as one text, as Jinja2's filter `join`."""
     items, between = [*map(str, value)], str(separator)
     if sum(map(len, items)) + len(between) * len(items) > MOST_JOINED:
-        raise TemplateRuntimeError(f"join makes at most {MOST_JOINED} characters")
+        raise TemplateRuntimeError(f"join can make at most {MOST_JOINED} characters")
     return between.join(items)
 
 
 def _round(value: float, precision: int = 0, method: Any = "common") -> float:  # noqa: ANN401
     """Return a rounded number, as Jinja2's filter `round`."""
     if precision not in range(-MOST_DIGITS, MOST_DIGITS + 1):
-        raise TemplateRuntimeError(f"round takes {-MOST_DIGITS} to {MOST_DIGITS} digits")
+        raise TemplateRuntimeError(f"round accepts {-MOST_DIGITS} to {MOST_DIGITS} digits")
     return do_round(value, precision, method)
 
 
@@ -98,9 +98,9 @@ class _ClosedEnvironment(ImmutableSandboxedEnvironment):
             if isinstance(side, HiddenCell):
                 side.refuse()
         if operator == "**":
-            raise TemplateRuntimeError("a policy has no operator **")
+            raise TemplateRuntimeError("a policy cannot use the operator **")
         if not all(isinstance(side, int | float) for side in (left, right)):
-            raise TemplateRuntimeError(f"the operator {operator} takes numbers")
+            raise TemplateRuntimeError(f"the operator {operator} needs numbers")
         return super().call_binop(context, operator, left, right)
 
     def getattr(self, obj: Any, attribute: str) -> Any:  # noqa: ANN401
@@ -144,7 +144,7 @@ def compiled(
     except TemplateSyntaxError as error:
         raise ValueProblem(f"the expression does not compile: {error.message}") from None
     except (SyntaxError, RecursionError, MemoryError):
-        raise ValueProblem("the expression nests too deep") from None
+        raise ValueProblem("the expression nests too deeply") from None
     for name in sorted(find_undeclared_variables(tree) - {*names}):
         fix = did_you_mean(name, names) or f"choose from {', '.join(names)}"
         raise ValueProblem(f"{name} is not defined in this policy", fix)

@@ -183,8 +183,8 @@ class ConfigFiles:
                 if version is None and chosen != named:
                     context.named = named
                     context.warnings.append(
-                        f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
-                        f" {chosen}"
+                        f"proxysql_version {beyond_catalogue(named)}: the files are checked as if"
+                        f" for {chosen}"
                     )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()

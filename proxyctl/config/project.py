@@ -119,9 +119,9 @@ def places_in(tables: Mapping[str, DesiredTable]) -> PlaceFinder:
 
 
 _NOTHING = (
-    "the files have no section of a table and no variable, so nothing is managed;"
-    " `proxyctl export -o FILE` writes what an instance holds, `proxyctl import` converts a"
-    " proxysql.cnf, `proxyctl init DIR` writes examples"
+    "the files have no table section and no variable, so nothing is managed; `proxyctl export -o"
+    " FILE` writes what an instance holds, `proxyctl import` converts a proxysql.cnf, `proxyctl"
+    " init DIR` writes examples"
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 SENTENCES = {
     "instances.name": "The name for `--instance` and in plans. Required, but not with `dns`.",
     "instances.host": "Address of the admin interface. Give `host`, `socket` or `dns`.",
-    "instances.dns": "A DNS name: each of its addresses is an instance, and the address its name.",
+    "instances.dns": "A DNS name: each of its addresses is an instance, named after its address.",
     "instances.port": "Port of the admin interface.",
     "instances.user": "Admin account. ProxySQL accepts `admin` from its own host only.",
     "instances.password": "Its password; `{env: NAME}` or `{file: PATH}` keeps it out of the file.",
@@ -33,7 +33,7 @@ SENTENCES = {
     "sharding.rules": "One rule per hostgroup, or one per table.",
     "sharding.first_rule_id": "The number of the first rule. The others follow in the order of the"
     " hostgroups.",
-    "sharding.rule_ids": "The numbers that the rules may use. Too few are an error.",
+    "sharding.rule_ids": "The numbers that the rules may use. Having too few is an error.",
     "sharding.username": "Only for this user.",
     "sharding.schema": "Only when this is the default schema.",
     "sharding.match": "Match the digest, or the query as it was sent.",
@@ -41,8 +41,8 @@ SENTENCES = {
     "sharding.flagIN": "The flagIN of the rules: their place in the rule chain.",
     "routing_tests.name": "A name for the test.",
     "routing_tests.query": "The query.",
-    "routing_tests.username": "The user who sends it. Without a user, no rule matches that names"
-    " one.",
+    "routing_tests.username": "The user who sends it. Without a user, a rule that names one does"
+    " not match.",
     "routing_tests.schemaname": "The default schema.",
     "routing_tests.client_addr": "The address of the client.",
     "routing_tests.proxy_addr": "The address of ProxySQL that the client uses.",
@@ -63,7 +63,7 @@ SENTENCES = {
     "policies.that": "A Jinja2 expression that is true if the policy holds. It sees `row`"
     " and `hostgroups`; for `change` it sees `table`, `action`, `before`, `after`, `instance` and"
     " `hostgroups`.",
-    "policies.message": "What the author of such a row or change is told, as plain text.",
+    "policies.message": "The message to the author of such a row or change, as plain text.",
     "policies.action": "`refuse`: an error, and an apply is refused. `warn`: a warning.",
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
     "guards.table_emptied": "All servers, users or rules go, or all users or rules are switched"
@@ -72,24 +72,24 @@ SENTENCES = {
     " users, rules and fast routing are sent to one without.",
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
-    "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
-    " another one was loaded with later.",
-    "guards.drained_elsewhere": "A node of a family is drained in all layers, as if another"
-    " member of a ProxySQL Cluster had drained it, and the files say otherwise.",
+    "guards.stale_member": "A LOAD is sent to a member of a ProxySQL Cluster that has not yet"
+    " taken over a newer LOAD of another member.",
+    "guards.drained_elsewhere": "A node of a family is drained in all layers, as if another member"
+    " of a ProxySQL Cluster had drained it, but the files say otherwise.",
     "guards.shard_moves": "Tables of sharding or schemas of fast routing change shard, whoever owns"
     " their rows. It is allowed with"
     " `--allow-shard-moves`.",
     "guards.policies": "The change breaks one of the [policies](../how-to/policies.md) that"
     " refuse.",
     "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rules or"
-    " 10,000 rows a plan runs [a part of the"
+    " 10,000 rows a plan runs [only part of the"
     " checks](../how-to/guards.md#checks-of-lint-in-large-plans).",
     "lint.ignore": "Checks, each by its code, the beginning of a code (`PX3`) or its name; or a"
     " mapping for one table or one row.",
     "lint.ignore.code": "The check: its code, the beginning of a code (`PX3`) or its name.",
     "lint.ignore.table": "Only findings in this table.",
     "lint.ignore.key": "Only findings at the row with this primary key: its value, or a list of"
-    " those of several columns. The first columns of a key will do.",
+    " values if it has several columns. The first columns of a key are enough.",
     "lint.ignore.because": "The reason, for people.",
     "guards.max_deletes.percent": "The largest share of a table that may be deleted.",
     "guards.max_deletes.above_rows": "The share applies only to tables with more rows than this.",

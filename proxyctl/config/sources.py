@@ -133,7 +133,7 @@ def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     except OSError as error:
         raise UnreadableError(os_reason(error)) from error
     except ValueError as error:
-        raise UnreadableError("the path holds a NUL character") from error
+        raise UnreadableError("the path contains a NUL character") from error
     if len(content) > limit:
         raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
     return content

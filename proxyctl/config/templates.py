@@ -77,7 +77,7 @@ def render(
         mistakes.add(where, "", f"template: {error.message}")
     except SyntaxError as error:
         # Jinja2 compiles a template to Python, which has limits: 200 parentheses, 100 blocks.
-        mistakes.add(file_place(path), "", f"template: nests too deep: {error.msg}")
+        mistakes.add(file_place(path), "", f"template: nests too deeply: {error.msg}")
     except RUNTIME_ERRORS as error:
         frames = walk_tb(error.__traceback__)
         lines = [(frame.f_code.co_filename, line) for frame, line in frames]
@@ -108,7 +108,7 @@ def _bounded_output(
 def error_words(error: BaseException) -> str:
     """Return one of RUNTIME_ERRORS in words."""
     if isinstance(error, MemoryError | RecursionError):
-        return "needs too much memory or nests too deep"
+        return "needs too much memory or nests too deeply"
     # Python's own words for an undefined name that is used as a number or a text.
     return (
         str(error).replace("'StrictUndefined' object", "a name that is not defined")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _RESERVED = (
-    "ProxySQL sets SHUNNED itself, and never undoes one that was loaded: the server would take no"
-    " queries",
+    "ProxySQL sets SHUNNED itself, and never undoes a SHUNNED that was loaded: the server would"
+    " receive no queries",
     "write ONLINE, or OFFLINE_SOFT to keep the server out of service",
 )
 """The mistake of a status that no file may set, and its fix."""
@@ -184,7 +184,7 @@ class _Section:
         if refusal is not None:
             context.note(part, keys, refusal.message, refusal.fix)
         elif kind == "missing":
-            needed = f"; it takes {expected(column)}" if column else ""
+            needed = f"; it must be {expected(column)}" if column else ""
             where = part.where(*keys[:-1])
             context.mistakes.add(where, part.label(keys), f"{last} is missing{needed}")
         elif kind == "extra_forbidden":
@@ -306,7 +306,7 @@ def since_when(since: str, until: str | None, version: Version) -> str:
         return f"; it came with {version.numbered(parse_version(since))}"
     if until is not None and parse_version(until) < version.stable:
         return f"; it was last in {until}"
-    return " here, though the release has it: it is another build"
+    return " here, though the release has it: it is a different build"
 
 
 def other_version(table: Table | None, name: str, context: Compilation) -> str | None:

@@ -346,7 +346,7 @@ class _Composer:
             return
         for source in value if isinstance(value, YamlList) else [value]:
             if not isinstance(source, YamlMap):
-                self._add(event, "<< takes a mapping, or a list of mappings")
+                self._add(event, "<< needs a mapping, or a list of mappings")
                 return
             self._nodes += len(source)
             for key, item in source.items():

@@ -171,7 +171,7 @@ def test_files_that_manage_nothing_are_warned_of(sandbox_project: Project, text:
         found = proxyctl(*command)
         assert found.code == 0, found.text
         words = " ".join(found.text.split())
-        assert "the files have no section of a table and no variable" in words
+        assert "the files have no table section and no variable" in words
         assert "proxyctl export -o FILE" in words
     sandbox_project.write(f"{text}\nmysql_query_rules: []\n")
     assert "no section" not in proxyctl("validate").text

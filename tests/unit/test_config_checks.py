@@ -274,7 +274,7 @@ mysql_users:
 pgsql_users: [{username: d, password: '*24'}]
 """
     warnings = load(tmp_path, text).desired.warnings
-    assert [warning.partition(": looks like a hash")[0] for warning in warnings] == [
+    assert [warning.partition(": looks like a truncated hash")[0] for warning in warnings] == [
         f"{tmp_path}/proxyctl.yaml:3:29: mysql_users[0].password",
         f"{tmp_path}/proxyctl.yaml:5:29: mysql_users[2].password",
     ]

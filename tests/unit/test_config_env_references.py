@@ -117,7 +117,7 @@ def test_what_a_command_prints(tmp_path):
         (["./"], "./: permission denied"),
         (["true"], "the output of true is empty"),
         (["printf", "two\\n\\n"], "printf printed several lines"),
-        (["echo", "\0"], "echo: a character that no command line may hold"),
+        (["echo", "\0"], "echo: a character that a command line cannot contain"),
     ],
 )
 def test_a_command_that_fails(tmp_path, words, message):

@@ -163,7 +163,7 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
         ('{"rule_id": 1, "comment": "\\udcff"}', "not JSON: text that is not UTF-8"),
         ('{"rule_id": 1, "\\ud800": 1}', "not JSON: text that is not UTF-8"),
         ('{"rule_id": 1, "attributes": {"a": ["\\ud800"]}}', "not JSON: text that is not UTF-8"),
-        ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deep"),
+        ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deeply"),
         (
             '{"rule_id": ' + "9" * 5000 + "}",
             "not JSON: Exceeds the limit",

@@ -95,7 +95,7 @@ def test_nothing_of_python_is_in_reach(tmp_path, text):
 def test_what_python_does_not_take_is_a_mistake(tmp_path):
     text = "{% for a in b %}" * 120 + "{% endfor %}" * 120
     (found,) = mistakes(tmp_path, text)
-    assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
+    assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deeply: too many")
 
 
 def test_a_var_file_is_read_even_without_a_template(tmp_path):
@@ -132,7 +132,7 @@ def test_an_include_is_looked_up_beside_the_template(tmp_path):
 def test_a_template_that_includes_itself_is_a_mistake(tmp_path, text):
     (found,) = mistakes(tmp_path, "a: 1\n" + text)
     assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
-    assert "nests too deep" in found
+    assert "nests too deeply" in found
 
 
 def test_a_mistake_in_an_include_names_the_include(tmp_path):

@@ -76,7 +76,7 @@ def test_files_for_another_proxysql_are_checked_as_for_the_nearest_known(
     found = proxyctl("validate")
     assert found.code == 0
     assert f"proxysql_version {value}" in found.text
-    assert f"the files are checked as for {used}" in " ".join(found.text.split())
+    assert f"the files are checked as if for {used}" in " ".join(found.text.split())
 
 
 @pytest.mark.parametrize("given", ["3.0.13", "3.1.12", "4.0.10", "2.8.0", "x", "3"])

@@ -87,7 +87,7 @@ def test_the_fix_of_a_common_mistake(text, fix):
         ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested more than 100 levels"),
         ("a: \x01", "not YAML"),
         ("[a]: 1", "a key must be text"),
-        ("<<: 1", "<< takes a mapping"),
+        ("<<: 1", "<< needs a mapping"),
         ("\tb: 1", "not YAML"),
     ],
 )

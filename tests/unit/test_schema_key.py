@@ -80,7 +80,7 @@ def test_another_section_with_its_keys() -> None:
     out = proxyctl("schema", "--key", "guards").out
     assert out.startswith("guards\n\nWhat an apply refuses to do without --force.\n\nmax_deletes ")
     assert "\nmax_deletes.percent     The largest share" in out
-    assert "a part of" in out
+    assert "only part of" in out
     assert "](" not in out
 
 

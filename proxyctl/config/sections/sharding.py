@@ -208,7 +208,7 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, SectionPath]) -> 
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message, fix = f"{name!r} looks different in digests", "use match: pattern"
         elif first != name:
-            message = f"{first!r} and {name!r}: rules ignore upper and lower case"
+            message = f"{first!r} and {name!r}: rules ignore case"
         else:
             continue
         problems.setdefault(keys, ShardingError(message, *keys, fix=fix))
