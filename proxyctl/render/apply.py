@@ -33,7 +33,7 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
         count = sum(edits.count for edits in plan.discarded)
         lines.append(f"{counted(count, 'pending edit')} discarded: {listed}.")
     if any(module.save for module in plan.modules) and not result.saves:
-        lines.append("DISK was not changed: a restart of ProxySQL reverts the change.")
+        lines.append("DISK was not changed: a restart of ProxySQL will revert the change.")
     lines += [f"note: {printable(note)}" for note in result.notes]
     lines += [f"restart required: {name}" for name in plan.restart_required]
     if result.peers and not result.not_following:
@@ -44,7 +44,7 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
         head, *reasons = _peer_lines(peer)
         lines += [head, *(f"  {reason}" for reason in reasons)]
     if result.snapshot:
-        lines.append(f"The state before, with its passwords, is kept in {result.snapshot}")
+        lines.append(f"The previous state, with its passwords, is kept in {result.snapshot}")
     return style.text("\n".join(lines))
 
 
@@ -68,7 +68,7 @@ def _rolled_lines(rolled: Rolled, style: Style) -> Iterator[str]:
         yield f"{instance}: {rolled.state}"
     yield from (f"  note: {printable(note)}" for note in rolled.notes)
     if not rolled.is_well and rolled.snapshot:
-        yield f"  the state before is kept in {printable(rolled.snapshot)}"
+        yield f"  the previous state is kept in {printable(rolled.snapshot)}"
 
 
 def _problems(rolled: Rolled) -> Iterator[str]:

@@ -212,7 +212,8 @@ def regressions_prometheus(found: Regressions) -> str:
             Metric("proxyctl_digest_regressions", "Digests that got worse, by kind.", [*counts]),
             Metric(
                 "proxyctl_digest_regression_share",
-                "The part of the query time of a digest that got worse; before, if it vanished.",
+                "The share of the query time of a digest that got worse; the earlier share if it"
+                " vanished.",
                 shares,
             ),
         ]

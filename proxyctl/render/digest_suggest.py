@@ -40,8 +40,8 @@ _UNKNOWN = {
         " with mysql-query_cache_stores_empty_result.",
     ),
     SuggestionKind.SLOW: (
-        "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
-        " time, too.",
+        "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks also counts as"
+        " query time.",
     ),
 }
 """What digests do not tell, by kind of suggestion."""

@@ -247,7 +247,7 @@ def end_lines(
         )
     if route.drawn:
         drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
-        yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
+        yield f"by chance    {drawn} draws flagOUT by weight; shown above is the likeliest of:"
         for outcome in sorted(answer.outcomes, key=lambda outcome: -outcome.probability):
             text = destination_text(outcome.route, names)
             yield f"{_INDENT}{outcome.probability:6.1%}  {text}"
@@ -362,7 +362,10 @@ def _not_evaluated(answer: ExplainedQuery) -> Iterator[str]:
     parts = answer.explainer.not_evaluated
     verdict = answer.firewall
     if verdict is not None and verdict.is_blocked is None:
-        parts = (f"the firewall whitelist, which blocks what it lacks: {verdict.reason}", *parts)
+        parts = (
+            f"the firewall whitelist, which blocks what is not on it: {verdict.reason}",
+            *parts,
+        )
     yield from (f"warning      not evaluated here: {part}" for part in parts)
 
 

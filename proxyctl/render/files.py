@@ -61,7 +61,7 @@ def updated_users_text(updated: UpdatedUsers) -> str:
         )
         if users
     ]
-    lines = [f"{updated.path}: {', '.join(words) or 'the same users in another form'}"]
+    lines = [f"{updated.path}: {', '.join(words) or 'the same users in a different form'}"]
     lines += [f"  + user {user}" for user in updated.added]
     lines += [f"  ~ user {user}: password" for user in updated.changed]
     lines += [f"  - user {user}" for user in updated.removed]

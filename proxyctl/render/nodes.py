@@ -114,7 +114,7 @@ def _remarks(view: NodeView) -> Iterator[str]:
     if view.is_drained:
         yield "drained"
     if shunned := [str(row.server.hostgroup) for row in view.runtime if row.stays_shunned]:
-        yield f"stays SHUNNED in {' '.join(shunned)} (so in mysql_servers)"
+        yield f"stays SHUNNED in {' '.join(shunned)} (as in mysql_servers)"
     answer, check = view.answer, view.check
     if answer is not None:
         yield from _answer_texts(answer)
@@ -168,7 +168,7 @@ def drained_text(node: Node, *, was_before: bool) -> str:
     """Return the result of a drain; `was_before`: the node was drained already."""
     if was_before:
         return f"{_name(node)} is already drained\n"
-    return f"{_name(node)} is drained: it takes no new connections until it is restored\n"
+    return f"{_name(node)} is drained: it receives no new connections until it is restored\n"
 
 
 def unused_text(node: Node) -> str:

@@ -178,11 +178,11 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
         layers = " and ".join(layer.name for layer in Layer if layer in changed)
         return ", ".join(words) + (f"; {len(elsewhere)} more in {layers} only" if elsewhere else "")
     if module.load:
-        return "nothing changes; LOAD again, because the regular expression engine changes"
+        return "no row changes; LOAD again, because the regular expression engine changes"
     effects = ["writes MEMORY"] if module.stages else []
     if module.save:
-        effects.append("saves DISK" if saves else "DISK stays behind")
-    return "; ".join(filter(None, ("RUNTIME stays", ", ".join(effects))))
+        effects.append("saves DISK" if saves else "DISK is not updated")
+    return "; ".join(filter(None, ("RUNTIME is unchanged", ", ".join(effects))))
 
 
 def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:

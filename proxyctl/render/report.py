@@ -50,7 +50,7 @@ def _period(report: DigestReport) -> str:
         versions = " and ".join(sorted({name_text(table.version) for table in report.tables}))
         return (
             f"ProxySQL {versions} on {len(report.tables)} instances. Everything that they counted,"
-            f" the first since {start}, until {end}."
+            f" the earliest since {start}, until {end}."
         )
     table = report.tables[-1]
     counts = f"Everything counted from {start} to {end}"
@@ -80,8 +80,8 @@ def _listed(report: DigestReport) -> str:
     if report.count == len(report.digests):
         return f"All {counted(report.count, 'digest')}."
     return (
-        f"{len(report.digests):,} of {report.count:,} digests: the digests with most time. Totals,"
-        " shares and the load over time cover all digests."
+        f"{len(report.digests):,} of {report.count:,} digests: the digests with the most time."
+        " Totals, shares and the load over time cover all digests."
     )
 
 

@@ -91,7 +91,7 @@ def failure_lines(result: TestResult, style: Style = PLAIN) -> Iterator[str]:
     if result.chance < 1:
         # The chain explains the likeliest way, and this failure is on another one.
         rules = ", ".join(map(str, result.answer.route.matched_rules)) or "none"
-        yield f"  rules of this way: {rules}"
+        yield f"  rules matched this way: {rules}"
         return
     yield from (f"  {line}" for line in chain_lines(answer, style=style))
     narrower = replace(style, width=style.width and style.width - len("  "))

@@ -65,7 +65,7 @@ def _summary(fleet: UpgradeOfFleet) -> str:
         for words, names in (
             ("with decisions", deciding),
             ("without decisions", ready),
-            ("that run the release already", there),
+            ("that already run the release", there),
         )
         if names
     ]
@@ -74,9 +74,9 @@ def _summary(fleet: UpgradeOfFleet) -> str:
 
 def _page(head: str, report: UpgradeReport, style: Style) -> str:
     if report.is_there:
-        is_instance = bool(report.address)
-        there = "it runs this release" if is_instance else f"they are for {report.to}"
-        return f"{head if is_instance else 'files'}: {there} already\n"
+        if report.address:
+            return f"{head}: it already runs this release\n"
+        return f"files: they are already for {report.to}\n"
     if not report.findings:
         return f"{head}: nothing changes\n"
     lines = [style("bold", head)]

@@ -67,7 +67,7 @@ def test_a_page_has_the_sums_and_the_load_by_instance(
     assert "2 digests reported in page.html" in found.err
     text = page(offline)
     assert "<h1>Digests of px1, px2, px3</h1>" in text
-    assert "on 3 instances. Everything that they counted, the first since" in text
+    assert "on 3 instances. Everything that they counted, the earliest since" in text
     assert f"<dt>Queries</dt><dd>{2000 * 6 + 180:,}</dd>" in text
     chart = text[text.index("<h2>By instance</h2>") :]
     shares = re.findall(r"<li title=\"(px\d): ([\d,]+) queries", chart[: chart.index("</ul>")])

@@ -134,7 +134,7 @@ def test_no_save_leaves_disk_alone(project: Project, instance: Instance) -> None
     project.write(FILES)
     before = of_layer(dump(instance), "DISK")
     done = applied("--no-save")
-    assert "a restart of ProxySQL reverts the change" in done.out
+    assert "a restart of ProxySQL will revert the change" in done.out
     assert of_layer(dump(instance), "DISK") == before
     found = in_layers(instance, "SELECT count(*) FROM {}mysql_query_rules")
     assert found == {"RUNTIME": [("2",)], "MEMORY": [("2",)], "DISK": [("0",)]}

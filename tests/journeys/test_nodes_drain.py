@@ -57,8 +57,8 @@ def test_a_server_is_drained_at_runtime_only_and_comes_back_exactly(servers: Ins
     before = {table: rows(servers, table) for table in LAYERS}
     found = drained("db2")
     assert found.out == (
-        "db2:3306 is drained: it takes no new connections until it is restored\n"
-        "db2:3306: no connection is in use\n"
+        "db2:3306 is drained: it receives no new connections until it is restored\ndb2:3306: no"
+        " connection is in use\n"
     )
     assert status(servers, "db2") == {"OFFLINE_SOFT"}
     assert status(servers, "db1") == {"ONLINE"}

@@ -146,7 +146,7 @@ def test_memory_alone_has_it(project: Project, instance: Instance) -> None:
     instance.run("UPDATE mysql_servers SET status='SHUNNED'")
     instance.run("SAVE MYSQL SERVERS TO DISK")
     project.write(ONLINE)
-    assert "RUNTIME stays; writes MEMORY, saves DISK" in plan().out
+    assert "RUNTIME is unchanged; writes MEMORY, saves DISK" in plan().out
     assert "stays SHUNNED" not in proxyctl("nodes", "list", "--no-ask").out
     applied()
     assert everywhere(instance, STATUS) == [("ONLINE",)]
@@ -169,7 +169,7 @@ def test_a_galera_family_ends_it(family: GaleraFamily, offline: Project) -> None
     assert "server-stays-shunned" not in proxyctl("doctor", "--no-ask").out
     offline.write(family.files.replace("node_defaults: {", "node_defaults: {status: ONLINE, "))
     found = plan()
-    assert "RUNTIME stays; writes MEMORY, saves DISK" in found.out, found.text
+    assert "RUNTIME is unchanged; writes MEMORY, saves DISK" in found.out, found.text
     applied()
     assert plan().code == 0
 

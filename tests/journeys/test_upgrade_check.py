@@ -326,9 +326,9 @@ def test_the_version_is_written(offline: Project, written: str) -> None:
     after = (offline.folder / "proxyctl.yaml").read_bytes().decode()
     changed = written.replace("2.7.1", "3.0.3", 1)
     assert after == text.replace(f"proxysql_version: {written}", f"proxysql_version: {changed}")
-    _shows(proxyctl("upgrade-check", "--to", "3.0.3"), 0, "files: they are for 3.0.3 already")
+    _shows(proxyctl("upgrade-check", "--to", "3.0.3"), 0, "files: they are already for 3.0.3")
     unchanged = proxyctl("upgrade-check", "--to", "3.0.3", "--write")
-    _shows(unchanged, 0, "they are for 3.0.3 already")
+    _shows(unchanged, 0, "they are already for 3.0.3")
     assert not unchanged.err
 
 
@@ -387,7 +387,7 @@ def test_the_page_ends_with_the_number_of_decisions(offline: Project) -> None:
         found = proxyctl("upgrade-check", *_at(instance), "--to", "3.0.4")
         _shows(found, 0, "ProxySQL 3.0.3", "-> 3.0.4", "Nothing needs a decision.")
         there = proxyctl("upgrade-check", *_at(instance), "--to", "3.0.3")
-        _shows(there, 0, "it runs this release already")
+        _shows(there, 0, "it already runs this release")
 
 
 def test_secrets_are_not_shown(offline: Project) -> None:

@@ -114,7 +114,7 @@ def test_a_harmless_change_stays_and_says_what_was_seen(played: PlayedTraffic) -
     assert done.code == 0, done.text
     *_, report, snapshot, last = done.out.splitlines()
     assert report.startswith("Applied to ")
-    assert snapshot.startswith("The state before")
+    assert snapshot.startswith("The previous state")
     assert re.search(r": within the bounds. queries/s [\d.]+ \(before [\d.]+\), errors/s 0 ", last)
     assert last.endswith(
         "waiting 0 (before 0), failed connections/s 0 (before 0), query times not compared."

@@ -201,7 +201,7 @@ def test_a_reader_that_the_monitor_moves_is_repaired(proxysql: ProxySQL, offline
         until(lambda: ("20", str(reader.port), "ONLINE") in held(instance))
         offline.write(written((10, writer.port), (10, reader.port), more=FAMILY))
         found = plan()
-        assert "RUNTIME stays; writes MEMORY, saves DISK" in found.out, found.text
+        assert "RUNTIME is unchanged; writes MEMORY, saves DISK" in found.out, found.text
         assert "0 LOAD, 1 SAVE" in found.out
         assert not said()["doctor"]
         assert not said()["nodes list"]
@@ -246,7 +246,7 @@ def test_one_of_proxysql_itself_that_memory_holds_too(proxysql: ProxySQL, offlin
         assert held(instance) == [("10", str(port), "ONLINE")]
         assert said() == NONE | {"plan": True, "drift": True}
         found = plan()
-        assert "RUNTIME stays; writes MEMORY, saves DISK" in found.out, found.text
+        assert "RUNTIME is unchanged; writes MEMORY, saves DISK" in found.out, found.text
         applied()
         assert said() == NONE
         assert asked(proxysql, 10) is None

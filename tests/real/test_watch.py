@@ -305,7 +305,7 @@ def test_an_interrupt_keeps_the_change(shop: Shop) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout is not None
-    assert any(line.startswith("The state before") for line in process.stdout)
+    assert any(line.startswith("The previous state") for line in process.stdout)
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()

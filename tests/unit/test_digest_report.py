@@ -89,7 +89,7 @@ def test_what_is_left_out_is_counted() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
     report = make_report([moment(1000, rows)], limit=5)
     assert [one.digest for one in report.digests] == ["0x49", "0x48", "0x47", "0x46", "0x45"]
-    assert "<p>5 of 50 digests: the digests with most time." in html(report)
+    assert "<p>5 of 50 digests: the digests with the most time." in html(report)
     assert "24 others" in html(make_report([moment(1000, [row(hostgroup=n) for n in range(30)])]))
 
 
