@@ -64,7 +64,7 @@ DebugOption = Annotated[
     ),
 ]
 NoColorOption = Annotated[
-    bool, _every("--no-color", help="Write without colour, as the variable NO_COLOR does.")
+    bool, _every("--no-color", help="Write without colour, as with the variable NO_COLOR.")
 ]
 HelpAllOption = Annotated[
     bool,
@@ -160,7 +160,7 @@ class BackendOptions:
             if getattr(self, name)
         ]  # fmt: skip
         if len(given) > 1:
-            raise UsageError(f"{given[0]} and {given[1]} exclude each other")
+            raise UsageError(f"{given[0]} and {given[1]} cannot be used together")
         ca, key = self.backend_ca, self.backend_public_key
         return Trust(
             ca=Authority(f"--backend-ca {ca}", lambda: certificates(ca, "--backend-ca"))
@@ -281,7 +281,7 @@ class BatchOptions(FleetOptions):
         """Return whether the apply is a rollout. Raises: UsageError."""
         is_canary = super().is_for_all() and self.strategy == "canary"
         if is_canary and "max_unavailable" in self.typed:
-            raise UsageError("--max-unavailable goes with --strategy rolling")
+            raise UsageError("--max-unavailable needs --strategy rolling")
         return self.all_instances
 
 

@@ -222,7 +222,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
 
 
 def _no_folder(path: Path) -> ProxyctlError:
-    make = f"make it: mkdir -p {shlex.quote(str(path.parent))}"
+    make = f"create it: mkdir -p {shlex.quote(str(path.parent))}"
     return ProxyctlError(f"{path}: cannot be written: no such folder", fix=make)
 
 
@@ -258,7 +258,7 @@ def new_files(folder: Path, names: Sequence[str], ending: str) -> dict[str, Path
     paths = {name: folder / (re.sub(r"[^\w.-]|^\.", "_", name) + ending) for name in names}
     if len({*paths.values()}) < len(paths):
         raise UsageError(
-            "two instances would get the same file: their names are too much alike",
+            "two instances would get the same file: their names are too similar",
             fix="rename one of them in the section `instances`",
         )
     try:

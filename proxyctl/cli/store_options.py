@@ -123,14 +123,14 @@ class ComparedStoreOptions(StoreOptions):
 
     since: int | None = value(
         "TIME",
-        "With --store: compare the time from 24h ago, or from a time such as 2026-11-28T14:30"
+        "With --store: compare the period from 24h ago, or from a time such as 2026-11-28T14:30"
         " (UTC).",
         parser=parsed("--since", moment_of),
     )
     against: int | None = value(
         "TIME",
-        "With --store: compare it with this long before --since. Default: as long as the time"
-        " itself.",
+        "With --store: compare it with a period of this length before --since. Default: the same"
+        " length.",
         parser=parsed("--against", seconds_of),
     )
 
@@ -170,7 +170,7 @@ def store_window(
     typed = selection.connection.typed & (ADDRESS - {"instance"})
     if typed and not connects:
         raise UsageError(
-            f"--store reads no instance: leave out {spelled(min(typed))}",
+            f"--store does not read an instance: leave out {spelled(min(typed))}",
             fix="choose one of the instances in the store with --instance",
         )
     end = int(time.time()) if until is None else until

@@ -48,7 +48,7 @@ class WatchOptions:
     )
     abort_if: list[str] | None = value(
         "BOUND",
-        "With --watch: what counts as harm, in place of the counter's default; repeatable."
+        "With --watch: what counts as harm, instead of the counter's default; repeatable."
         " errors>3x (than before; or errors>5/s), waiting>3x (sessions without a connection; or"
         " waiting>10), failures>3x (connections to servers; or failures>5/s), time>5x.",
         parser=parsed("--abort-if", _bound),

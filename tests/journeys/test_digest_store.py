@@ -408,4 +408,4 @@ def test_a_report_draws_the_load_of_a_store(shop: CountingSandbox) -> None:
     assert "snapshot" not in text
     assert "the counts between the previous collection and the reset are lost" in text
     refused = proxyctl("digest", "report", "--store", "digests.db", "-o", "r.html", "x.gz")
-    assert "--store reads no instance and no snapshot" in refused.err
+    assert "--store does not read an instance or a snapshot" in refused.err

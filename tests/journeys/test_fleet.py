@@ -62,7 +62,7 @@ def test_each_instance_is_exported_to_a_file(offline: Project, ports: list[int])
     ended(proxyctl("export", "--all"), 64, "needs -o FOLDER")
     alike = "{name: 'p:1', host: a.example}, {name: p/1, host: b.example}"
     offline.write(SERVERS + f"instances: [{alike}]\n")
-    ended(proxyctl("export", "--all", "-o", "other"), 64, "too much alike")
+    ended(proxyctl("export", "--all", "-o", "other"), 64, "too similar")
 
 
 def test_where_each_instance_has_each_node(offline: Project, ports: list[int]) -> None:

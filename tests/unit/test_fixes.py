@@ -17,7 +17,7 @@ OVERRIDE = re.compile(r"--(force|discard-|allow-|no-|skip-|backend-unverified|au
 
 VERB = re.compile(
     r"(adapt|add|append|apply|ask|begin|change|check|choose|close|collect|compare|copy|correct"
-    r"|count|decide|empty|end|escape|give|grant|group|ignore|import|install|keep|leave|let|list|log"
+    r"|count|create|decide|empty|end|escape|give|grant|group|ignore|import|install|keep|leave|let|list|log"
     r"|look|make|match|move|name|publish|put|quote|raise|read|remove|rename|render|replace|report"
     r"|restart|restore|return|roll|run|save|see|send|set|show|start|switch|synchronise|take|try|upgrade"
     r"|use|wait|watch|widen|write)\b"

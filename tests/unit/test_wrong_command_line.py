@@ -124,7 +124,7 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
         ("doctor --parallel 3", "--parallel needs --all"),
         (
             "apply --all --strategy canary --max-unavailable 2",
-            "--max-unavailable goes with --strategy rolling",
+            "--max-unavailable needs --strategy rolling",
         ),
         (
             "import --users-from db1",

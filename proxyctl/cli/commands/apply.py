@@ -253,7 +253,7 @@ def _saved(
         given, again = " and ".join(extra), shlex.join([*saved.options, *extra])
         raise UsageError(
             f"{given} cannot be used with a saved plan, which keeps its own options",
-            fix=f"leave out {given}, or make another plan: proxyctl plan {again} --out {path}",
+            fix=f"leave out {given}, or make a new plan: proxyctl plan {again} --out {path}",
         )
     missing = sorted(set(saved.variables) - selection.files.variables().keys())
     if missing:

@@ -107,7 +107,7 @@ def top(
 ) -> int:
     """List the digests that cost most. Sends only SELECTs.
 
-    With --all: added up over all instances. With --store: of a time in the past.
+    With --all: added up over all instances. With --store: of a past period.
     With --events: with percentiles and errors.
     """
     window = history.window(selection)
@@ -187,12 +187,12 @@ _MISPLACED = (
     ("--store", "--all", "", "leave out --all: all instances in the store are added up"),
     (
         *("--store", "--rule", ""),
-        "digest regressions shows the rules of two times; replay --store says where the files send"
-        " digests",
+        "digest regressions shows the rules of two periods; replay --store says where the files"
+        " send digests",
     ),
     (
         *("--store", "--format prometheus", ""),
-        "Prometheus wants counters, and a time in the past is none: use json",
+        "Prometheus needs counters, which a past period does not have: use json",
     ),
     (
         *("--rule", "--all", ": instances may have different rules"),
@@ -348,7 +348,7 @@ def suggest(
     """Suggest improvements from the digests that the instance has seen.
 
     With --all: from those of all instances, which must run the same rules. With --store: from those
-    of a time in the past, with the current rules.
+    of a past period, with the current rules.
     """
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.run import suggest as suggestions

@@ -38,7 +38,7 @@ def snapshot_all(targets: Sequence[Target], fleet: FleetOptions, out: str | None
     from proxyctl.stats.read import streamed_digests
 
     if out is None:
-        raise UsageError("digest snapshot --all needs -o FOLDER, for one file for each instance")
+        raise UsageError("digest snapshot --all needs -o FOLDER, for one file per instance")
     paths = new_files(Path(out), [target.name for target in targets], ENDING)
 
     def work(target: Target) -> list[str]:

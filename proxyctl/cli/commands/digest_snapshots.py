@@ -127,7 +127,7 @@ def diff(
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and missing digests.
 
-    With --all: of each instance, added up. With --store: of two times in the past.
+    With --all: of each instance, added up. With --store: of two past periods.
     """
     paths = iter(snapshots or ())
     before = before or next(paths, None)
@@ -200,7 +200,7 @@ def _refuse_other_sources(fleet: FleetOptions, *, has_snapshots: bool) -> None:
     """Refuse snapshots and --all with --store. Raises: UsageError."""
     if has_snapshots or fleet.is_for_all():
         extra = "the snapshots" if has_snapshots else "--all"
-        raise UsageError(f"--store reads no instance and no snapshot: leave out {extra}")
+        raise UsageError(f"--store does not read an instance or a snapshot: leave out {extra}")
 
 
 def reset(
@@ -244,8 +244,9 @@ def reset(
             since = time_text(older_than)
             subject = f"the entries not seen for {since} in stats_mysql_query_digest ({memory}),"
         say(
-            f"{client.address}: this clears {subject} for everyone: monitoring sees their counters"
-            f" start at 0. This cannot be undone. All counters so far are saved to {path} first."
+            f"{client.address}: this clears {subject} for everyone: monitoring will see their"
+            f" counters start at 0. This cannot be undone. All counters so far are saved to {path}"
+            " first."
         )
         if not auto_approve:
             confirm(
@@ -307,7 +308,7 @@ def report(
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network.
 
-    With --all: added up over all instances. With --store: of a time in the past.
+    With --all: added up over all instances. With --store: of a past period.
     """
     from proxyctl.fleet.failed import worst_of
     from proxyctl.render.fleet import failures

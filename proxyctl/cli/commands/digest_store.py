@@ -26,7 +26,7 @@ def collect(
     selection: SelectionOptions,
     fleet: FleetOptions,
     store: Annotated[
-        str, file_option("--store", help="The file to add to; made if it does not exist.")
+        str, file_option("--store", help="The file to add to; created if it does not exist.")
     ],
     every: int | None = value(
         "TIME",
@@ -120,7 +120,7 @@ class ThresholdOptions:
         "FACTOR", "At least this many times the earlier rows per query.", default=2.0, min=1
     )
     min_calls: int = value(
-        "N", "Compare only digests with at least N queries in both times.", default=30, min=1
+        "N", "Compare only digests with at least N queries in both periods.", default=30, min=1
     )
     min_share: float = value(
         "PERCENT", "Only digests with at least this share of the query time.", default=1.0, min=0,
@@ -134,18 +134,18 @@ def regressions(
     store: str = value("FILE", "The file that digest collect wrote.", default=...),
     since: int = value(
         "TIME",
-        "Look at the time from 24h ago, or from a time such as 2026-11-28T14:30 (UTC).",
+        "Look at the period from 24h ago, or from a time such as 2026-11-28T14:30 (UTC).",
         default="24h",
         parser=parsed("--since", moment_of),
     ),
     until: int | None = value(
         "TIME",
-        "Look at the time until this. Default: the last collection.",
+        "Look at the period until this time. Default: the last collection.",
         parser=parsed("--until", moment_of),
     ),
     against: int = value(
         "TIME",
-        "Compare it with this long before --since.",
+        "Compare it with a period of this length before --since.",
         default="7d",
         parser=parsed("--against", seconds_of),
     ),

@@ -23,7 +23,8 @@ def doctor(
     no_ask: bool = flag("--no-ask", "Do not connect to the servers behind ProxySQL."),
     memory: bool = flag(
         "--memory",
-        "Measure the memory of the digests. Queries wait meanwhile: about 1 s for 500,000 digests.",
+        "Measure the memory of the digests. Queries wait while it is measured: about 1 s for"
+        " 500,000 digests.",
     ),
     ignore: list[str] | None = value(
         "CODE", "Leave out findings with this code; repeatable.", autocompletion=finding_codes

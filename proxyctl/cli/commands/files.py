@@ -187,7 +187,7 @@ def _export_all(
     from proxyctl.render.fleet import counts_line, failures
 
     if out is None:
-        raise UsageError("export --all needs -o FOLDER, for one file for each instance")
+        raise UsageError("export --all needs -o FOLDER, for one file per instance")
     paths = new_files(Path(out), [target.name for target in targets], f".{format}")
 
     def work(target: Target) -> tuple[Path, WrittenFile]:

@@ -220,7 +220,7 @@ def discover(
 ) -> int:
     """Find the members of a cluster. Write the section for the files, or check it.
 
-    Ends with 2 where the files and the cluster do not name the same nodes.
+    Exit 2 if the files and the cluster do not name the same nodes.
     """
     from proxyctl.instance.backend import addresses_of_each
     from proxyctl.nodes.discover import (

@@ -33,7 +33,7 @@ def plan(
     allowances: Allowances,
     fleet: FleetOptions,
     out: Annotated[
-        str | None, out_option(help="Save the plan for `apply FILE`, over an older one.")
+        str | None, out_option(help="Save the plan for `apply FILE`, replacing an older one.")
     ] = None,
     detailed_exitcode: bool = flag(
         "--detailed-exitcode", "Exit 2 if anything differs, 3 if an apply would be refused."

@@ -126,7 +126,7 @@ def _explainer(
     dialect = PGSQL if is_pgsql else MYSQL
     if "user" in selection.connection.typed and not selection.asks_instance(layer):
         raise UsageError(
-            "--user is the admin account of an instance, and explain reads the files",
+            "--user is the admin account of an instance, but explain reads the files",
             fix="name the user of the query with --username",
         )
     examined, chosen = selection.examined(layer), Layer(layer or "runtime")
@@ -295,8 +295,8 @@ def replay(
 ) -> int:
     """Show how the files would reroute the queries of an instance.
 
-    With --all: the digests of all instances, once for those whose rules change alike. With --store:
-    those of a time in the past.
+    With --all: the digests of all instances, once for those whose rules change in the same way.
+    With --store: those of a past period.
     """
     from proxyctl.plan.files import routing_change_of
     from proxyctl.render.replay import replay_json, replay_text

@@ -88,7 +88,7 @@ def sandbox(
         remarks = ["it is empty; --sample fills it with a made-up shop"]
     try:
         server.start(host, port)
-        say(f"ProxySQL {proxysql_version} sandbox on {server.address}; ctrl-c ends it", *remarks)
+        say(f"ProxySQL {proxysql_version} sandbox on {server.address}; ctrl-c stops it", *remarks)
         threading.Event().wait()
     except KeyboardInterrupt:
         say("stopped")

@@ -37,7 +37,7 @@ def upgrade_check(
     writes: bool = flag(
         "--write",
         "Write the release into the files that name proxysql_version, unless the files have"
-        " mistakes under it.",
+        " mistakes under that release.",
     ),
     format: FormatOption = "text",
 ) -> int:
@@ -121,5 +121,5 @@ def _of_files(
     subject = subject_of_files(files, to, version, events)
     for path, text in files_for(subject, files).items() if writes else ():
         write_file(path, text)
-        say(f"{path}: proxysql_version is {to} now")
+        say(f"{path}: proxysql_version is now {to}")
     return UpgradeOfFleet([check_upgrade(subject)])
