@@ -98,7 +98,7 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
     if name == CAPABILITIES and not number & _LOGIN_CAPABILITY:
         # CLIENT_SECURE_CONNECTION. Measured: 15 to 20 of 20 admin logins fail without it.
         return Complaint(
-            "without the capability 32768 logins fail, also of administrators",
+            "without the capability 32768 logins fail, including those of administrators",
             "add 32768; the default is 569867",
         )
     if name in _SIGNED_BYTES and number & 0x80 and not version.has(WIDE_GROUPING_LIMITS):
@@ -106,7 +106,7 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
         return Complaint(
             f"ProxySQL {version} keeps it in one signed byte and reads {number} as a negative"
             " number: a query with a list can crash the process",
-            "set at most 127",
+            "set it to 127 or less",
         )
     if name in STEPS and runtime_text(name, str(number)) != str(number):
         listed = ", ".join(map(str, STEPS[name]))
@@ -182,7 +182,7 @@ def _is_network(text: str) -> bool:
 
 _HEARTBEAT = re.compile(r"(`?[A-Za-z\d_]+`?\.`?[A-Za-z\d_]+`?)?", re.ASCII)
 
-_OF_ENCODINGS = ("an encoding of PostgreSQL", "choose one such as UTF8 or LATIN1", ENCODINGS)
+_OF_ENCODINGS = ("a PostgreSQL encoding", "choose one such as UTF8 or LATIN1", ENCODINGS)
 _FILE = TextRule(
     lambda text: None if text.endswith("/") else text,
     "the name of a file",
@@ -220,7 +220,7 @@ TEXT_RULES: Mapping[str, TextRule] = {
     ),
     NETWORKS: TextRule(
         _shown_networks,
-        "networks with commas between, without blanks, or *, or nothing",
+        "networks separated by commas without spaces, or *, or nothing",
         "write it as 10.0.0.0/8,192.168.0.0/16",
     ),
     # Whether it accepts upper case is not known: 3.0.3 does not have it.
@@ -234,7 +234,7 @@ TEXT_RULES: Mapping[str, TextRule] = {
     "pgsql-default_datestyle": TextRule(
         _shown_choice(DATE_STYLES, any_case=True),
         "the style and the order of dates",
-        "such as ISO, MDY",
+        "write it like ISO, MDY",
         DATE_STYLES,
     ),
     "pgsql-server_encoding": TextRule(
@@ -274,7 +274,8 @@ def complaint(name: str, text: str) -> Complaint | None:
     """Return why a file must not set a text variable to this text, or None."""
     if text == "" and name in NEVER_EMPTY:
         return Complaint(
-            "ProxySQL never makes this empty", "remove the key to leave the variable alone"
+            "ProxySQL never sets this to an empty value",
+            "remove the key to leave the variable alone",
         )
     if text == NO_VALUE:
         fix = "write a value" if name in NEVER_EMPTY else "write '' for no value"
@@ -283,7 +284,7 @@ def complaint(name: str, text: str) -> Complaint | None:
         return Complaint(
             "RUNTIME does not show an admin variable with a double quote, so its value cannot be"
             " checked",
-            "take another character",
+            "use a different character",
         )
     if name in INTERFACES:
         return interfaces_complaint(text)
@@ -315,11 +316,11 @@ def interfaces_complaint(text: str) -> Complaint | None:
     It splits the list at each `;`, and an entry at its first colon. An entry without the number of
     a port is the path of a Unix socket. What follows the number is lost, without an error.
     """
-    fix = "write ADDRESS:PORT, [IPV6]:PORT or the path of a socket, with `;` between"
+    fix = "write ADDRESS:PORT, [IPV6]:PORT or the path of a socket, separated by `;`"
     for entry in filter(None, text.split(";")):
         match = _ENTRY.fullmatch(entry)
         if entry[0].isspace():
-            return Complaint(f"the blank is part of the interface {entry!r}", "remove the blank")
+            return Complaint(f"the space is part of the interface {entry!r}", "remove the space")
         if match is None or not 0 < int(match["port"] or 1) <= 65535:
             return Complaint(
                 f"{entry!r} is neither an address with a port nor the path of a socket", fix

@@ -93,7 +93,7 @@ def all_checks() -> Mapping[str, Check]:
     if not _CHECKS:
         # pkgutil takes a folder that cannot be opened for an empty one.
         raise ProxyctlError(
-            "the checks of lint cannot be read",
+            "lint's checks cannot be read",
             fix="install proxyctl again, or raise the limit of open files (ulimit -n)",
         )
     return MappingProxyType(dict(sorted(_CHECKS.items())))
@@ -146,5 +146,5 @@ def chosen(select: Iterable[str], ignore: Iterable[str]) -> list[Check]:
     unwanted = frozenset().union(*map(codes_of, ignore))
     left = [check for code, check in checks.items() if code in wanted - unwanted]
     if not left:
-        raise UsageError("no check is left to run", fix="ignore fewer of those that are selected")
+        raise UsageError("no check is left to run", fix="ignore fewer of the selected checks")
     return left

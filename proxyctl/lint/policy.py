@@ -66,7 +66,7 @@ class HiddenCell:
     def refuse(self, *_: object) -> NoReturn:
         """Raises: PolicyFailure."""
         raise PolicyFailure(
-            f"{self.column} is a secret here: a policy may only compare it with '' or none"
+            f"{self.column} is a secret here: a policy can only compare it with '' or none"
         )
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ def judge(policy: Policy, values: Mapping[str, object], table: str, key: Key) ->
         return Finding(
             table,
             key,
-            f"policy {policy.name} has no answer: {failure}",
+            f"policy {policy.name} cannot be evaluated: {failure}",
             fix=f"correct its expression at {policy.where}",
             where=policy.where,
             severity=Severity.ERROR,

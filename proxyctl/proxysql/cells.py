@@ -117,7 +117,7 @@ def normal_digest(value: object) -> str | None:
     return None if read in (0, _LARGEST) else f"0x{read:016X}"
 
 
-DIGEST_FIX = "write 0x and up to 16 hexadecimal digits, as the statistics of digests show it"
+DIGEST_FIX = "write 0x and up to 16 hexadecimal digits, as the digest statistics show it"
 _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 
 
@@ -129,7 +129,7 @@ def digest_problem(text: str) -> str | None:
     return (
         f"ProxySQL reads it as {read}"
         if read
-        else "ProxySQL ignores it, and the rule matches every query"
+        else "ProxySQL ignores it, so the rule matches every query"
     )
 
 
@@ -148,8 +148,8 @@ def modifiers_problem(text: str) -> str | None:
         if word.upper() not in MODIFIERS:
             read = normal_modifiers(word)
             return (
-                f"ProxySQL reads a word of it as {read}"
+                f"ProxySQL reads one of its words as {read}"
                 if read
-                else "ProxySQL ignores an unknown word"
+                else "ProxySQL ignores unknown words"
             )
     return None

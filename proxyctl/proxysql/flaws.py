@@ -27,10 +27,10 @@ RowValues = Mapping[str, object]
 """The values of a row by column name; what is no text or number has no flaw."""
 Judge = Callable[[RowValues], ValueFlaw | None]
 
-OF_REFERENCE = ("the value of the reference does not work here", "correct it")
+OF_REFERENCE = ("the value that the reference yields cannot be used here", "correct it")
 """The message and the fix for a text from a reference: other words may have parts of it."""
 
-WHERE_IT_RUNS = "in the directory where it was started (as a daemon, its data directory)"
+WHERE_IT_RUNS = "in the directory where ProxySQL was started (as a daemon, its data directory)"
 
 # Servers -----------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ def _mysql_server(cells: RowValues) -> ValueFlaw | None:
     if isinstance(name, str) and name.startswith("/"):
         if port == 0:
             return None
-        message = f"the path of a Unix socket needs port 0, and not {port}"
+        message = f"the path of a Unix socket needs port 0, not {port}"
         return ValueFlaw("hostname", message, "write port: 0")
     return None if port == 0 and name else _host(name)
 
@@ -86,16 +86,16 @@ def _host(name: object) -> ValueFlaw | None:
         return None
     parts = _WITH_PORT.fullmatch(name)
     if parts and parts[1].startswith("["):
-        message = "an IPv6 address has no brackets here"
+        message = "an IPv6 address is written without brackets here"
         return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if parts and parts[2] is not None:
         message = "the port is not part of the host name"
         return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if not _NAME.fullmatch(name):
         wrong = next(letter for letter in name if not _NAME.match(letter))
-        what = "a blank" if wrong.isspace() else f"`{wrong}`"
+        what = "a space" if wrong.isspace() else f"`{wrong}`"
         fix = "write one name or one address, and nothing else"
-        return ValueFlaw("hostname", f"no host name has {what}", fix)
+        return ValueFlaw("hostname", f"a host name cannot contain {what}", fix)
     if _NUMBERS.fullmatch(name) and not _is_ipv4(name):
         return ValueFlaw("hostname", f"{name} is not an IPv4 address", "correct the address")
     return None
@@ -130,7 +130,7 @@ def _is_ipv4(name: str) -> bool:
 def _relative_socket(cells: RowValues) -> ValueFlaw | None:
     name = cells["hostname"]
     if cells["port"] == 0 and isinstance(name, str) and not name.startswith("/"):
-        message = f"{name!r} is then a Unix socket {WHERE_IT_RUNS}"
+        message = f"with port 0, {name!r} is a Unix socket {WHERE_IT_RUNS}"
         return ValueFlaw("port", message, "write the port of the server, or the path of the socket")
     return None
 
@@ -138,7 +138,7 @@ def _relative_socket(cells: RowValues) -> ValueFlaw | None:
 def _several_hosts(cells: RowValues) -> ValueFlaw | None:
     if "," not in str(cells["hostname"]):
         return None
-    message = "the client library tries several hosts in turn, and ProxySQL takes them for one"
+    message = "the client library tries several hosts in turn, but ProxySQL treats them as one"
     return ValueFlaw("hostname", message, "write a row for each host")
 
 
@@ -153,7 +153,7 @@ def _domain_of_cluster(cells: RowValues) -> ValueFlaw | None:
     domain = cells["domain_name"]
     if not isinstance(domain, str) or not domain.startswith((".cluster-", ".proxy-")):
         return None
-    message = "the endpoint of the cluster ends so, those of its instances do not"
+    message = "the cluster endpoint ends like this, but its instance endpoints do not"
     return ValueFlaw("domain_name", message, _WRITE_DOMAIN)
 
 
@@ -162,7 +162,7 @@ def _domain_of_cluster(cells: RowValues) -> ValueFlaw | None:
 _ARGUMENTS = re.compile(r"\s(?:-{1,2}[A-Za-z]|/|[|&>;])|\s\Z|\A\s")
 
 
-_ONE_PATH = "ProxySQL takes the whole text as the path of one program, and uses no shell"
+_ONE_PATH = "ProxySQL treats the whole text as the path of one program and does not use a shell"
 
 
 def _program(column: str, arguments: str) -> Judge:
@@ -200,7 +200,7 @@ def _doubtful_program(column: str, arguments: str, place: str) -> Judge:
 
 
 _OF_SCHEDULER = "the arguments in arg1 to arg5"
-_OF_RESTAPI = "let the script read its parameters, one JSON text, from its first argument"
+_OF_RESTAPI = "let the script read its parameters from its first argument, a JSON text"
 
 
 def _route(cells: RowValues) -> ValueFlaw | None:
@@ -208,7 +208,7 @@ def _route(cells: RowValues) -> ValueFlaw | None:
     uri = cells["uri"]
     if not isinstance(uri, str) or not re.search("[/']", uri):
         return None
-    message = "ProxySQL looks for a route of one name after /sync/, without a slash or quote"
+    message = "ProxySQL expects a single name after /sync/, without a slash or quote"
     names = [part for part in re.split("[/']", uri) if part and part != "sync"]
     return ValueFlaw(
         "uri", message, f"write {names[0]!r}" if names else "write the name of the route"
@@ -219,7 +219,7 @@ def _method(cells: RowValues) -> ValueFlaw | None:
     method = cells["method"]
     if not isinstance(method, str) or method.isupper():
         return None
-    return ValueFlaw("method", "ProxySQL compares it in capitals", f"write {method.upper()}")
+    return ValueFlaw("method", "ProxySQL compares it in upper case", f"write {method.upper()}")
 
 
 # Other files -------------------------------------------------------------------------------------

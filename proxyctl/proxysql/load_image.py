@@ -201,7 +201,7 @@ def client_addr_problem(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     if "%" in value[:-1]:
-        return "ProxySQL skips a rule whose % is not the last character"
+        return "ProxySQL skips a rule if its % is not the last character"
     if len(value.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
         return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes"
     return None
@@ -261,15 +261,15 @@ def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Ke
 
 def _hidden(column: str) -> str:
     return (
-        f"because of the quote in {column} ProxySQL shows another value in its runtime table, so a"
-        " LOAD cannot be verified"
+        f"because of the quote in {column}, ProxySQL shows a different value in its runtime table,"
+        " so a LOAD cannot be verified"
     )
 
 
 def _clash(hostgroup: Value) -> str:
     return (
-        f"ProxySQL ignores a row whose writer hostgroup, here {hostgroup}, has another role in any"
-        " row of the table"
+        f"ProxySQL ignores a row whose writer hostgroup, here {hostgroup}, has a different role in"
+        " any row of the table"
     )
 
 

@@ -19,7 +19,7 @@ _IPV6_BEGINNING = re.compile(
 )
 _MIXED_BEGINNING = re.compile(rf"::(?:ffff:)?(?:{_IPV4_BEGINNING.pattern})")
 _MAPPED = "::ffff:"
-_NOBODY = "no client has this address, and the rule never matches"
+_NOBODY = "no client has this address, so the rule never matches"
 _UNIX_SOCKET = "localhost"
 """The address of a client of the Unix socket."""
 
@@ -47,7 +47,7 @@ def client_addr_of_nobody(text: str) -> Misfit | None:
     # The system writes some addresses of IPv6 with dots, Python none.
     if usual == text or _MIXED_BEGINNING.fullmatch(text):
         return None
-    return Misfit(f"the address of a client is written `{usual}`", f"write {usual}")
+    return Misfit(f"a client's address is written `{usual}`", f"write {usual}")
 
 
 def address_of_nobody(text: str) -> Misfit | None:
@@ -58,7 +58,7 @@ def address_of_nobody(text: str) -> Misfit | None:
 
 _NO_ADDRESS = Misfit(
     "no client has this address: it is compared exactly, without wildcards and subnets",
-    "write '' for every address, or a row for each address",
+    "write '' for any address, or a row for each address",
 )
 
 
@@ -76,7 +76,7 @@ def client_addr_too_wide(text: str) -> Misfit | None:
     """Return why a client_addr may match other clients than it seems to; None if it does not."""
     known = text.removesuffix("%")
     if known.startswith(_MAPPED):
-        return Misfit("a client over IPv4 has the address without ::ffff:", "leave ::ffff: out")
+        return Misfit("the address of an IPv4 client has no ::ffff:", "leave ::ffff: out")
     if known != text and known[-1:].isdigit() and _IPV4_BEGINNING.fullmatch(known):
         longer = next((f"{known}{digit}" for digit in "05" if _may_begin(f"{known}{digit}")), None)
         if longer is None:

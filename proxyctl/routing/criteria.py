@@ -48,9 +48,9 @@ class Effect(Enum):
 
     NEVER = "the rule never matches"
     HARDLY_EVER = "the rule hardly ever matches"
-    EVERYTHING = "the rule matches as without it"
-    MISREAD = "ProxySQL reads another value"
-    DOUBTFUL = "the rule may match other queries than it seems to"
+    EVERYTHING = "the rule matches as if it were not there"
+    MISREAD = "ProxySQL reads a different value"
+    DOUBTFUL = "the rule may match different queries than it seems to"
 
 
 class CriterionFlaw(NamedTuple):
@@ -116,7 +116,7 @@ class Criteria:
         if user is None:
             problem = f"no active row of {self._dialect.users} has this frontend user"
             alike = [known for known in self._users if _is_alike(known, name)]
-            fix = "write the exact name: no wildcard, no other case" if alike else None
+            fix = "write the exact name, in the same case and without wildcards" if alike else None
             flaw = self.name(name, "a username")
             return CriterionFlaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
         if user.fast_forward:
@@ -134,20 +134,21 @@ class Criteria:
         if not name.strip("%"):
             problem = "% is not a wildcard there" if name else "no session has it"
             fix = f"write a row for each {self._dialect.schema}"
-            return CriterionFlaw(Effect.NEVER, f"{problem}, and the row is never used", fix)
+            return CriterionFlaw(Effect.NEVER, f"{problem}, so the row is never used", fix)
         return self.schemaname(name)
 
     def name(self, name: str, what: str) -> CriterionFlaw | None:
         """Return what is wrong with a name that is compared exactly. `what`: `a username`."""
         if name != name.strip():
-            problem = f"{what} is compared exactly, and the blank at its edge counts"
-            return CriterionFlaw(Effect.NEVER, problem, "remove the blank")
+            problem = f"{what} is compared exactly, including leading and trailing spaces"
+            return CriterionFlaw(Effect.NEVER, problem, "remove the space")
         if _QUOTED_NAME.fullmatch(name):
-            problem = f"{what} is compared exactly, and the quotes around it count"
+            problem = f"{what} is compared exactly, including the quotes around it"
             return CriterionFlaw(Effect.NEVER, problem, "remove the quotes")
         if "%" in name:
             problem = f"{what} is compared exactly: % is not a wildcard there"
-            fix = "leave it out for any" if name.strip("%") == "" else "write a row for each name"
+            is_any = name.strip("%") == ""
+            fix = "leave it out to match any" if is_any else "write a row for each name"
             return CriterionFlaw(Effect.NEVER, problem, fix)
         return None
 
@@ -183,7 +184,7 @@ class Criteria:
         if all(entry[place] != value for entry in known):
             listed = ", ".join(str(entry[place]) for entry in known)
             name = self._dialect.variable("interfaces")
-            problem = f"no entry of {name} has it, and the text of the entry counts"
+            problem = f"no entry of {name} has it; entries are compared as text"
             is_secret = isinstance(self._interfaces, Secret)
             fix = f"choose from the entries: {SENSITIVE if is_secret else listed}"
             return CriterionFlaw(Effect.NEVER, problem, fix)
@@ -281,7 +282,7 @@ class Criteria:
             if any(pattern.matches(as_bytes(sample)) for sample in samples(joined)):
                 continue
             phrase = f"{first} {last}"
-            problem = f"asks for a word between the two blanks, so `{phrase}` does not match"
+            problem = f"requires a word between the two spaces, so `{phrase}` does not match"
             return CriterionFlaw(Effect.DOUBTFUL, problem, rf"write {first}\s+(.*\s)?{last}")
         return None
 
@@ -311,7 +312,7 @@ class Criteria:
             flaws[schema_column] = flaw
         text = str(cells["digest"])
         if normal_digest(text) is None:
-            problem = "it is not a digest, and the rule never matches"
+            problem = "it is not a digest, so the rule never matches"
             flaws["digest"] = CriterionFlaw(Effect.NEVER, problem, DIGEST_FIX)
         elif flaw := self.digest(text):
             flaws["digest"] = flaw
@@ -329,7 +330,8 @@ class Criteria:
         rows = sorted(self.firewall.addresses(name) - {""})
         if not rows:
             return None
-        problem = f"clients of {', '.join(rows)} have a row of {table}, and need rules with it"
+        listed = ", ".join(rows)
+        problem = f"clients from {listed} have a row in {table}, so they need rules with it"
         return CriterionFlaw(Effect.DOUBTFUL, problem, "write the client_address of that row")
 
 
@@ -338,17 +340,17 @@ class Criteria:
 _SOCKET_PORT = CriterionFlaw(
     Effect.DOUBTFUL,
     "only clients of a Unix socket have port 0",
-    "leave the column out for any port",
+    "leave the column out to match any port",
 )
 _ADDRESS_AND_PORT = CriterionFlaw(
     Effect.NEVER,
-    "no interface has an address with a port in it",
+    "no interface has an address that contains a port",
     "write the port into proxy_port",
 )
 
 _NO_FIREWALL_USER = CriterionFlaw(
     Effect.NEVER,
-    "no session has an empty user name, and '' does not stand for any",
+    "no session has an empty user name, and '' is not a wildcard",
     "write a row for each user",
 )
 
@@ -367,41 +369,42 @@ _SHORTEST_DIGEST = {MYSQL: 16, PGSQL: 12}
 """The fewest digits of a digest as statistics show it. PostgreSQL's have no leading zeros, and one
 digest in 65,536 has as few digits."""
 
-_ASKS_FOR_BACKSLASH = r"asks for a backslash in the query: `\\` is a backslash itself"
+_ASKS_FOR_BACKSLASH = r"requires a backslash in the query (`\\` matches a literal backslash)"
 _FOR_A_VALUE = r"write \? for the value, or use match_pattern"
-_FOR_SPACES = "write one space between words, none beside parentheses and commas, no line breaks"
+_FOR_SPACES = "write one space between words, none next to parentheses or commas, no line breaks"
 _WORDS = {
-    Never.QUOTED: ("asks for a quoted text, where digest texts have `?`", _FOR_A_VALUE),
-    Never.NUMBER: ("asks for a number, where digest texts have `?`", _FOR_A_VALUE),
+    Never.QUOTED: ("requires quoted text, where digest texts have `?`", _FOR_A_VALUE),
+    Never.NUMBER: ("requires a number, where digest texts have `?`", _FOR_A_VALUE),
     Never.DIGIT: (
-        "asks for a digit, which {variable}_no_digits removes",
+        "requires a digit, which {variable}_no_digits removes",
         r"write \? for it, or use match_pattern",
     ),
     Never.CAPITAL: (
-        "asks for capital letters, which {variable}_lowercase removes",
+        "requires capital letters, which {variable}_lowercase removes",
         "set re_modifiers: CASELESS, or write the pattern in lower case",
     ),
-    Never.COMMENT: ("asks for a comment, which digest texts lose", "use match_pattern"),
-    Never.DASHES: ("asks for a comment, which digest texts lose", "use match_pattern"),
+    Never.COMMENT: ("requires a comment, which digest texts do not contain", "use match_pattern"),
+    Never.DASHES: ("requires a comment, which digest texts do not contain", "use match_pattern"),
     Never.BACKSLASH: (_ASKS_FOR_BACKSLASH, "write one backslash"),
-    Never.SPACING: ("asks for spaces that no digest text has", _FOR_SPACES),
-    Never.LOOSE: ("asks for spaces that hardly any digest text has", _FOR_SPACES),
+    Never.SPACING: ("requires spaces that no digest text has", _FOR_SPACES),
+    Never.LOOSE: ("requires spaces that hardly any digest text has", _FOR_SPACES),
     Never.DOUBLE: (
-        "asks for two blanks, which digest texts have only for a + or - between blanks",
+        "requires two spaces, which digest texts have only where the query has a + or - between"
+        " spaces",
         "write one space between words",
     ),
-    Never.END: ("asks for a `;` or a space at the end, which digest texts lose", "leave it out"),
-    Never.START: ("asks for a beginning that no statement has", "begin with the first word"),
+    Never.END: ("requires a `;` or a space at the end, which no digest text has", "leave it out"),
+    Never.START: ("requires a beginning that no statement has", "begin with the first word"),
     Never.ANCHOR: (
-        "asks for text before its `^` or after its `$`",
-        "escape the character with a backslash, or move it to the edge",
+        "requires text before its `^` or after its `$`",
+        "escape the character with a backslash, or move it to the start or end",
     ),
 }
 """By reason: the words and the fix."""
 _PASTED_COMMENT = re.compile(r"\A\^?/\*|/\*.*(?<!\\)\*/", re.DOTALL)
 """A comment with its stars as they are, which only repeat a slash or a blank."""
 _EXECUTABLE_COMMENT = re.compile(r"/\\?\*!")
-_FOR_ITS_WORDS = ", or ask for the words in it, which digest texts keep"
+_FOR_ITS_WORDS = ", or match the words in it, which digest texts keep"
 
 _GAP = re.compile(r"\b(?P<first>[A-Za-z]+)(?: |\\s\+?)\.[*+]\??(?: |\\s\+?)(?P<last>[A-Za-z]+)\b")
 _ALIKE = " START TRANSACTION | BEGIN WORK | GROUP BY | ORDER BY | LOCK TABLES | UNLOCK TABLES |"

@@ -30,8 +30,8 @@ from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.rows.row import ColumnValues, Secret, SecretBytes
 
-_UNKNOWN_SQLI = "the detection of SQL injection, which may block it"
-_OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"
+_UNKNOWN_SQLI = "SQL injection detection, which may block the query"
+_OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and similar PostgreSQL statements"
 
 _AFTER_PATTERNS = (
     None,
@@ -254,7 +254,7 @@ class Explainer:
         if not firewall.is_on or is_early or (user is not None and user.fast_forward):
             return None
         if request.username is None:
-            return FirewallVerdict(None, "--username decides")
+            return FirewallVerdict(None, "it depends on --username")
         query = None
         if route.digest is not None:
             digest = f"0x{route.digest.number:016X}"
@@ -286,7 +286,7 @@ def _of_digest(router: Router, request: ClientQuery, explanation: Explanation) -
     if explanation.route.digest is None:
         return
     if router.variables.has_parsersql:
-        yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
+        yield "the digest: with mysql-query_processor_parser=1 ParserSQL computes it, without hints"
     version = router.variables.version
     if router.dialect is PGSQL and version.has(releases.PGSQL_DIGESTS):
         yield "the digest: PostgreSQL queries have their own digests, not MySQL's"
@@ -314,7 +314,7 @@ def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str
     if rule.subnet is not None and step.reason not in _BEFORE_CLIENT_ADDR:
         yield f"rule {rule.rule_id}: client_addr {rule.client_addr} as a subnet"
     if rule.negated and step.reason in _DEAD and _DEAD[step.reason] in rule.dead:
-        yield f"rule {rule.rule_id}: a pattern that does not compile never matches, also negated"
+        yield f"rule {rule.rule_id}: a pattern that does not compile never matches, even if negated"
     is_asked = step.reason is None and router.variables.engine is RegexEngine.PCRE2
     if is_asked and rule.replacement is not None and rule.match_pattern is not None:
         groups = rule.match_pattern.groups + 1
@@ -388,9 +388,9 @@ def _request(item: Any) -> ClientQuery | str:  # noqa: ANN401 - anything that JS
     for key in _NUMBERS:
         value = item.get(key)
         if value is not None and (type(value) is not int or value < 0):
-            return f"`{key}` is not a number of 0 or more"
+            return f"`{key}` is not an integer of 0 or more"
     session = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
     try:
         return ClientQuery(query.encode("utf-8", "surrogateescape"), **session)
     except UnicodeEncodeError:
-        return "`query` holds half a character (a lone surrogate)"
+        return "`query` contains half a character (a lone surrogate)"

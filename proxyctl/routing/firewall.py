@@ -95,11 +95,11 @@ class Firewall:
         `client_addr` None: not known. `query`: what a rule for it asks; None without digests.
         """
         if not self.is_known:
-            return FirewallVerdict(None, "the files leave its tables alone")
+            return FirewallVerdict(None, "the files do not manage its tables")
         addresses = self.addresses(username) if client_addr is None else {client_addr}
         first, *others = (self._verdict(username, address, query) for address in sorted(addresses))
         is_certain = all(other.is_blocked is first.is_blocked for other in others)
-        return first if is_certain else FirewallVerdict(None, "--client-addr decides")
+        return first if is_certain else FirewallVerdict(None, "it depends on --client-addr")
 
     def _verdict(
         self, username: str, client_addr: str, query: WhitelistRule | None
@@ -114,8 +114,8 @@ class Firewall:
         if query in self._rules.get((username, address), ()):
             return FirewallVerdict(False, f"{row}, and a rule lets it through")
         if mode == _DETECTING:
-            return FirewallVerdict(False, f"{row}: without a rule it is logged and goes on")
-        return FirewallVerdict(True, f"{row}, and no rule with client_address '{address}' fits")
+            return FirewallVerdict(False, f"{row}: a query without a rule is logged and allowed")
+        return FirewallVerdict(True, f"{row}, and no rule with client_address '{address}' matches")
 
 
 def _active(configuration: Configuration, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:

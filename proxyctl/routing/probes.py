@@ -17,7 +17,7 @@ class QueryKind(Enum):
     LOCK = "locking reads"
     FUNCTION = "functions of the server or the session"
     WRITE = "writes"
-    CHANGING = "reads whose answer differs each time"
+    CHANGING = "reads whose result differs each time"
 
 
 class Probe(NamedTuple):
@@ -71,7 +71,7 @@ _LOCKS = {
     "FOR UPDATE OF": "SELECT c FROM t JOIN u USING (id) WHERE id=1 FOR UPDATE OF t",
     "FOR UPDATE with a comment in front": "/* page 7 */ SELECT c FROM t WHERE id=1 FOR UPDATE",
     "FOR UPDATE with a comment at the end": "SELECT c FROM t WHERE id=1 FOR UPDATE /* page 7 */",
-    "FOR UPDATE with a blank in front": " SELECT c FROM t WHERE id=1 FOR UPDATE",
+    "FOR UPDATE with a space in front": " SELECT c FROM t WHERE id=1 FOR UPDATE",
     "FOR UPDATE in parentheses": "(SELECT c FROM t WHERE id=1 FOR UPDATE)",
     "WITH ... FOR UPDATE": "WITH a AS (SELECT 1) SELECT c FROM t, a WHERE id=1 FOR UPDATE",
 }
@@ -89,7 +89,7 @@ _WRITES = {
     "WITH ... DELETE": "WITH a AS (SELECT id FROM u) DELETE FROM t WHERE id IN (TABLE a)",
     "INSERT in lower case": "insert into t (c) values ('a')",
     "INSERT with a comment in front": "/* SELECT */ INSERT INTO t (c) VALUES ('a')",
-    "UPDATE with a blank in front": " UPDATE t SET c='a' WHERE id=1",
+    "UPDATE with a space in front": " UPDATE t SET c='a' WHERE id=1",
     "UPDATE over several lines": "UPDATE t\nSET c='SELECT'\nWHERE id=1",
 }
 _WRITE_WORDS = frozenset({"INSERT", "UPDATE", "DELETE", "CALL", "TRUNCATE"})

@@ -119,7 +119,7 @@ class PossibleRoute(NamedTuple):
 class Reason(Enum):
     """The first criterion that fails, in the order of ProxySQL."""
 
-    FLAG_IN = "the query has another flagIN"
+    FLAG_IN = "the query has a different flagIN"
     USERNAME = "only for username"
     SCHEMANAME = "only for schemaname"
     CLIENT_ADDR = "only for client_addr"
@@ -128,9 +128,9 @@ class Reason(Enum):
     DIGEST = "only for digest"
     UNKNOWN_DIGEST = "digest unknown: digests are off"
     MATCH_DIGEST = "match_digest does not match the digest text"
-    NOT_MATCH_DIGEST = "match_digest matches the digest text, and the rule is negated"
+    NOT_MATCH_DIGEST = "match_digest matches the digest text, but the rule is negated"
     MATCH_PATTERN = "match_pattern does not match the query"
-    NOT_MATCH_PATTERN = "match_pattern matches the query, and the rule is negated"
+    NOT_MATCH_PATTERN = "match_pattern matches the query, but the rule is negated"
     UNKNOWN_QUERY = "match_pattern unknown: only the digest of the query is known"
     NOT_REACHED = "an earlier rule with apply ended the evaluation"
 
@@ -141,9 +141,7 @@ class FastRoutingUse(Enum):
     FOUND = "a fast-routing row decided"
     NO_ROW = "no fast-routing row matches"
     APPLIED = "a rule with apply matched: fast routing is skipped"
-    SHUT_OFF = (
-        "the last rule has apply, and ProxySQL then skips fast routing although it did not match"
-    )
+    SHUT_OFF = "skipped: the last rule has apply, even though it did not match"
     NOT_ASKED = "rules were not evaluated"
 
 

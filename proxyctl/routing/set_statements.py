@@ -20,12 +20,12 @@ class SetReading(Enum):
     """What ProxySQL makes of a SET."""
 
     KEPT = "every variable and value is understood"
-    FOREIGN = "it names an unknown variable, a user variable or a value of another type"
-    UNREADABLE = "ProxySQL knows the variable and cannot read the value"
+    FOREIGN = "it names an unknown variable, a user variable or a value of a different type"
+    UNREADABLE = "ProxySQL knows the variable but cannot parse the value"
     BATCH = "other statements follow it"
     NO_CHARSET = "the character set is unknown"
     ABORTS = "the character set is unknown, and ProxySQL aborts"
-    UNKNOWN = "what decides is not known here"
+    UNKNOWN = "what it depends on is not known here"
 
 
 _BOOLEANS = frozenset(

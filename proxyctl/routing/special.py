@@ -18,7 +18,7 @@ class Stage(Enum):
     """When ProxySQL handles a statement by itself."""
 
     BEFORE_RULES = "rules are not evaluated"
-    BEFORE_MESSAGES = "rules count their hits; OK_msg and error_msg come too late"
+    BEFORE_MESSAGES = "rules count their hits; OK_msg and error_msg have no effect"
     AFTER_MESSAGES = "rules count their hits"
 
 
@@ -53,27 +53,28 @@ class Special(NamedTuple):
 
 
 _BEFORE, _AFTER = Stage.BEFORE_RULES, Stage.AFTER_MESSAGES
-_OWN_ANSWER = Special("ProxySQL answers it by itself", _BEFORE, Reply.ROWS)
-_NO_DOLLARS = Special("ProxySQL answers as a server without dollar quotes", _BEFORE, Reply.ERROR)
+_OWN_ANSWER = Special("ProxySQL answers it itself", _BEFORE, Reply.ROWS)
+_NO_DOLLARS = Special("ProxySQL answers like a server without dollar quotes", _BEFORE, Reply.ERROR)
 _NO_TRANSACTION = Special(
-    "ProxySQL answers OK while no transaction is open; in one it goes where the transaction is",
+    "ProxySQL answers OK if no transaction is open; otherwise it goes to the hostgroup of the"
+    " transaction",
     _BEFORE,
     Reply.OK,
 )
 _KEPT = Special("ProxySQL answers OK and keeps the setting for the session", _BEFORE, Reply.OK)
-_KEPT_OUTSIDE = _KEPT._replace(effect=f"{_KEPT.effect}; in a transaction it goes there")
+_KEPT_OUTSIDE = _KEPT._replace(effect=f"{_KEPT.effect}; in a transaction it goes to that hostgroup")
 _REFUSED = Special(
     "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true",
     _BEFORE,
     Reply.ERROR,
     errno=1047,
 )
-_NO_WARNINGS = Special("ProxySQL knows no warnings without digests", _BEFORE, Reply.ROWS)
+_NO_WARNINGS = Special("ProxySQL has no warnings without digests", _BEFORE, Reply.ROWS)
 USE = Special(
-    "ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES, Reply.OK
+    "ProxySQL changes the session's schema and sends no query", Stage.BEFORE_MESSAGES, Reply.OK
 )
 _USE_REFUSED = Special(
-    "ProxySQL refuses USE without a name and USE with other statements behind it",
+    "ProxySQL refuses USE without a name and USE followed by other statements",
     Stage.BEFORE_MESSAGES,
     Reply.ERROR,
     errno=1148,
@@ -92,7 +93,7 @@ _SET_BATCH = Special(
     is_set=True,
 )
 _SET_UNLOCKED = Special(
-    "ProxySQL does not keep such a setting, and nothing locks the session: the statement goes to"
+    "ProxySQL does not keep such a setting, and the session is not locked: the statement goes to"
     " default_hostgroup, whatever rules and hints say",
     _AFTER,
     goes_home=True,
@@ -100,25 +101,25 @@ _SET_UNLOCKED = Special(
 )
 _SET_UNREADABLE = Special(
     "ProxySQL cannot read the value: the statement goes to default_hostgroup, whatever rules and"
-    " hints say, and changes one connection only",
+    " hints say, and changes only one connection",
     _AFTER,
     goes_home=True,
     is_set=True,
 )
 _NO_CHARSET = Special("ProxySQL does not know the character set", _AFTER, Reply.ERROR, errno=1115)
 _SET_ABORTS = Special(
-    "ProxySQL aborts at a character set that it does not know: all clients lose their connection",
+    "an unknown character set makes ProxySQL abort: all clients lose their connections",
     _AFTER,
     Reply.ERROR,
 )
 _SET_UNKNOWN = Special(
-    "whether ProxySQL answers it or sends it on is known for mysql-set_parser_algorithm=2 only",
+    "whether ProxySQL answers it or sends it on is known only for mysql-set_parser_algorithm=2",
     _AFTER,
     Reply.UNKNOWN,
     is_set=True,
 )
 _WARNINGS = Special(
-    "it goes to the hostgroup of the query that had warnings; without any ProxySQL answers",
+    "it goes to the hostgroup of the query that had warnings; without warnings ProxySQL answers",
     _AFTER,
     Reply.ROWS,
 )
@@ -129,7 +130,7 @@ LAST_INSERT_ID = Special(
     _AFTER,
 )
 _OWN_LAST_INSERT = Special(
-    "it goes to the hostgroup of the session's last write, else ProxySQL answers by itself",
+    "it goes to the hostgroup of the session's last write, otherwise ProxySQL answers it itself",
     _AFTER,
     Reply.ROWS,
 )

@@ -122,10 +122,13 @@ def test_the_rule_that_catches_a_digest(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("COMMIT", "while no transaction is open; in one it goes where the transaction is"),
-        ("SET autocommit=?", "keeps the setting for the session; in a transaction it goes there"),
+        ("COMMIT", "if no transaction is open; otherwise it goes to the hostgroup of"),
+        ("SET autocommit=?", "keeps the setting for the session; in a transaction it goes to that"),
         ("SHOW WARNINGS", "it goes to the hostgroup of the query that had warnings"),
-        ("SELECT LAST_INSERT_ID()", "it goes to the hostgroup of the session's last write, else"),
+        (
+            "SELECT LAST_INSERT_ID()",
+            "it goes to the hostgroup of the session's last write, otherwise",
+        ),
         ("SET NAMES utf8", "ProxySQL answers OK and keeps the setting for the session"),
     ],
 )

@@ -29,8 +29,8 @@ mysql_query_rules:
         ("SELECT 1", "not JSON: "),
         ("[]", "expected an object with the key `query`"),
         ('{"query": "SELECT 1", "user": "app"}', "unknown key 'user'; the keys are query, "),
-        ('{"query": "SELECT 1", "flagIN": -1}', "`flagIN` is not a number of 0 or more"),
-        (r'{"query": "\ud800"}', "`query` holds half a character (a lone surrogate)"),
+        ('{"query": "SELECT 1", "flagIN": -1}', "`flagIN` is not an integer of 0 or more"),
+        (r'{"query": "\ud800"}', "`query` contains half a character (a lone surrogate)"),
     ],
 )
 def test_a_line_that_is_no_query(offline: Project, line: str, message: str) -> None:

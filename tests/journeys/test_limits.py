@@ -182,6 +182,6 @@ def test_lint_without_checks_is_an_error(monkeypatch: pytest.MonkeyPatch, offlin
     monkeypatch.setattr(pkgutil, "iter_modules", lambda _path: iter(()))
     check.all_checks.cache_clear()
     try:
-        ended(proxyctl("lint"), 1, "the checks of lint cannot be read", "ulimit -n")
+        ended(proxyctl("lint"), 1, "lint's checks cannot be read", "ulimit -n")
     finally:
         check.all_checks.cache_clear()

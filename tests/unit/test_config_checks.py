@@ -111,7 +111,7 @@ def test_a_schema_of_mysql_is_a_database_of_postgresql(tmp_path, table, key, mea
 @pytest.mark.parametrize(
     ("field", "name"),
     [
-        (r'match_digest: "\bshard1\b"', r"a backspace, which is what `\b` in double quotes means"),
+        (r'match_digest: "\bshard1\b"', r"a backspace, which is what `\b` means in double quotes"),
         (r'match_pattern: "x\vy"', r"the control character \x0b"),
         (r'match_digest: "a\ea"', r"the control character \x1b"),
     ],
@@ -121,8 +121,8 @@ def test_an_escape_of_yaml_in_a_pattern(tmp_path, table, field, name):
         load(tmp_path, f"{table}:\n  - {{rule_id: 1, {field}}}")
     [mistake] = caught.value.mistakes
     assert (mistake.line, mistake.column) == (2, 33 if "pattern" in field else 32)
-    assert mistake.message == f"holds {name}"
-    assert mistake.fix == "write the pattern in single quotes: there a backslash is a backslash"
+    assert mistake.message == f"contains {name}"
+    assert mistake.fix == "write the pattern in single quotes, where a backslash stays a backslash"
 
 
 def test_single_quotes_keep_a_backslash(tmp_path):

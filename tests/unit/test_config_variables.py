@@ -45,7 +45,7 @@ def test_every_default_is_accepted(tmp_path):
     assert texts(tmp_path, "variables:\n" + "".join(lines)) == given
     for name in NEVER_EMPTY & known.keys():
         (found,) = mistakes(tmp_path, f"variables: {{{name}: ''}}")
-        assert "never makes this empty" in found
+        assert "never sets this to an empty value" in found
 
 
 def test_the_tables_of_this_module_name_variables_that_exist():

@@ -78,7 +78,7 @@ def test_a_message_comes_before_set_and_after_use(column):
 def test_a_character_set_at_which_proxysql_aborts():
     route = router(EVERYTHING).evaluate(ClientQuery(b"SET character_set_results=nosuch", "app"))
     assert route.reply is Reply.ERROR
-    assert "aborts" in route.special.effect
+    assert "makes ProxySQL abort" in route.special.effect
 
 
 def test_an_executed_prepared_statement_follows_the_rules():

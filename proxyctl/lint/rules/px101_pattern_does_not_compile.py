@@ -11,7 +11,7 @@ from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
 from proxyctl.rows.row import Secret
 
-_FOR_RE2 = "write it without look-around and back references, or as two rules"
+_FOR_RE2 = "write it without look-around and back references, or split it into two rules"
 
 
 @check("PX101", "pattern-does-not-compile", Severity.ERROR, pgsql=True)
@@ -22,7 +22,7 @@ def pattern_does_not_compile(subject: LintSubject) -> Iterator[Finding]:
     every query before ProxySQL 3.0.12, and none from that version on.
 
     Correct the pattern. Put a backslash before a parenthesis, a bracket or a question mark that
-    stands for itself. With `mysql-query_processor_regex: 2` the engine is RE2, which has neither
+    is meant literally. With `mysql-query_processor_regex: 2` the engine is RE2, which has neither
     look-around, such as `(?!...)`, nor back references, such as `\1`: write two rules instead.
 
     ```yaml

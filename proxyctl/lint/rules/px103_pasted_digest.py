@@ -52,14 +52,17 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
         for column, text in row.patterns:
             shown, fix = row.shown(column), _fix(row, column)
             if is_pasted(row.rule, column, text):
-                message = f"{column} {shown} is a digest text, and as a pattern does not match it"
+                message = (
+                    f"{column} {shown} is a digest text, which does not match itself as a pattern"
+                )
                 yield subject.rule_finding(row.key, message, column, fix)
             elif column == "match_digest" and "?" in text and looks_pasted(row.rule, text):
                 message = f"`?` in match_digest {shown} makes the character before it optional"
                 yield subject.rule_finding(row.key, message, column, fix, severity=Severity.WARNING)
             elif column == "match_pattern" and row.rule is not None and MARK.search(text):
                 message = (
-                    "match_pattern has `?` where a query has a value: only a prepared one matches"
+                    "match_pattern has `?` where a query has a value: only prepared statements"
+                    " match"
                 )
                 warning = Severity.WARNING
                 yield subject.rule_finding(
@@ -70,7 +73,7 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
 def _fix(row: RuleRow, column: str) -> str:
     text = row.cells[column]
     if isinstance(text, Secret):
-        return "escape the characters that have a meaning in patterns"
+        return "escape the characters that have a special meaning in patterns"
     escaped = re.sub(r"([.?*+()])", r"\\\1", str(text))
     where = "" if column == "match_digest" else " in match_digest: match_pattern sees the values"
     return f"write '{escaped}'{where}"

@@ -13,16 +13,16 @@ from proxyctl.routing.criteria import Effect
 
 @check("PX104", "not-in-digest-texts", Severity.ERROR, pgsql=True)
 def not_in_digest_texts(subject: LintSubject) -> Iterator[Finding]:
-    r"""A match_digest that asks for something that no digest text contains.
+    r"""A match_digest that requires something that no digest text contains.
 
     A digest text has `?` for each quoted text and number; digits stay only inside a name, such as
     `sbtest42`. It has no comment (unless `mysql-query_digests_keep_comment` is on), no line break,
     no space inside parentheses or next to a comma, and no `;` at the end. With
     `mysql-query_digests_lowercase` it has no capital letter, with `mysql-query_digests_no_digits`
-    no digit. A rule that asks for one of these never matches, or matches only a query that no one
-    writes. (ProxySQL copies the text of `/*! ... */` as it is; that is not considered.)
+    no digit. A rule that requires one of these never matches, or matches only a query that no one
+    writes. (ProxySQL copies the text of `/*! ... */` as it is; this check ignores that case.)
 
-    It is a warning if the pattern asks for two spaces, which a digest text has only if the query
+    It is a warning if the pattern requires two spaces, which a digest text has only if the query
     has `-` or `+` between spaces, or for a word inside a phrase: `START .* TRANSACTION` does not
     match START TRANSACTION.
 

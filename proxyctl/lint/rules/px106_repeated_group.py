@@ -12,13 +12,13 @@ from proxyctl.routing.regex import RegexEngine, repeats_a_group
 
 @check("PX106", "repeated-group", Severity.NOTE, pgsql=True)
 def repeated_group(subject: LintSubject) -> Iterator[Finding]:
-    r"""A group that repeats without bound, such as `(a|b)+`.
+    r"""A group that repeats without a limit, such as `(a|b)+`.
 
-    PCRE recurses for each repetition. A query with some thousands of them overflows the stack of
+    PCRE recurses for each repetition. A query with several thousand of them overflows the stack of
     ProxySQL's thread, and ProxySQL crashes. Nested groups, such as `(a+)+`, can also keep it busy
     for seconds.
 
-    Use brackets, `[ab]+`, a bound, `(a|b){1,200}`, or `(a|b)++`, which gives nothing back and does
+    Use brackets, `[ab]+`, a limit, `(a|b){1,200}`, or `(a|b)++`, which gives nothing back and does
     not recurse; or use RE2, which does not recurse: `mysql-query_processor_regex: 2`. ProxySQL
     3.0.12 has PCRE2, which does not recurse either.
 
@@ -40,7 +40,7 @@ def repeated_group(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.rule_rows:
         for column, text in row.patterns:
             if repeats_a_group(text):
-                message = "a group repeats without bound: a long query may crash ProxySQL"
+                message = "a group repeats without a limit: a long query may crash ProxySQL"
                 yield subject.rule_finding(
-                    row.key, message, column, "use brackets, a bound, or RE2"
+                    row.key, message, column, "use brackets, a limit, or RE2"
                 )

@@ -15,10 +15,10 @@ from proxyctl.routing.criteria import Effect
 def lost_backslash(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern whose backslashes were doubled, or replaced by control characters.
 
-    In single quotes YAML keeps a backslash as it is: `'\\s'` is two backslashes and an s, and as a
-    pattern asks for a backslash in the query. In double quotes YAML reads `"\b"` as a backspace. No
+    In single quotes YAML keeps a backslash as it is: `'\\s'` is two backslashes and an s, a pattern
+    that requires a backslash in the query. In double quotes YAML reads `"\b"` as a backspace. No
     query has either outside of quotes. In a match_pattern a doubled backslash is a warning, because
-    quoted texts may hold one.
+    quoted text may contain one.
 
     Write patterns in single quotes, with one backslash.
 

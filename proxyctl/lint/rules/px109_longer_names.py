@@ -65,7 +65,7 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
             table = _OPEN.search(plain)
             longer = table and _longer(table["name"], later)
             if column == "match_pattern" and _NUMBER.search(text):
-                message = "match_pattern ends with a number, and also matches longer numbers"
+                message = "match_pattern ends with a number, so it also matches longer numbers"
                 yield subject.rule_finding(row.key, message, column, r"end it with \b")
             elif table and longer:
                 name, fix = table["name"], rf"write {table['name']}\b"

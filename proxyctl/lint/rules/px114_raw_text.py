@@ -24,8 +24,8 @@ def raw_text(subject: LintSubject) -> Iterable[Finding]:
 
     match_pattern sees the query as the client sent it. Many libraries put a comment or a space
     before the first word: `^SELECT` misses such a query. `.` does not match a line break:
-    `SELECT.*FOR UPDATE` misses a query of several lines. match_digest sees one line that begins
-    with the first word.
+    `SELECT.*FOR UPDATE` misses a query that spans several lines. match_digest sees one line that
+    begins with the first word.
 
     Use match_digest. For a rule about values, begin the pattern with `^\s*`, or with `(?s)` to let
     `.` match line breaks.
@@ -53,8 +53,8 @@ def _raw_texts(subject: LintSubject) -> Iterator[Finding]:
         has_inner_dots = "(?s" not in text and _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text))
         if has_inner_dots or _WORD_FIRST.match(text):
             message = (
-                "match_pattern sees the query as it was sent, and misses it if a space, a comment"
-                " or a line break is where the pattern has none"
+                "match_pattern is compared with the query as sent, and fails if the query has a"
+                " space, a comment or a line break where the pattern has none"
             )
             yield subject.rule_finding(row.key, message, "match_pattern", "use match_digest")
 

@@ -49,7 +49,7 @@ def _digest_rules(subject: LintSubject) -> Iterator[Finding]:
     for key in sorted_keys(loaded):
         cells = loaded[key]
         if cells["match_digest"] is not None:
-            message = f"{variable} is false: match_digest is skipped and matches everything"
+            message = f"{variable} is false: match_digest is skipped, as if it matched everything"
             yield subject.rule_finding(key, message, "match_digest", fix)
         elif normal_digest(cells["digest"]) is not None:
             message = f"{variable} is false: no query has a digest"

@@ -16,10 +16,10 @@ def client_addr_never_matches(subject: LintSubject) -> Iterator[Finding]:
 
     ProxySQL compares the text with the client's address, character by character. Only a `%` at the
     end is a wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A
-    client of the Unix socket has the address `localhost`.) An address is compared as the system
+    client on the Unix socket has the address `localhost`.) An address is compared as the system
     writes it: `10.0.0.01` and `FE80::1` never match. With a `%` elsewhere, or more than 45
     characters, LOAD drops the rule silently. It is a warning if a `%` follows a digit, because
-    `10.0.0.1%` also matches 10.0.0.10, and for `::ffff:10.0.0.1`.
+    `10.0.0.1%` also matches 10.0.0.10, or if the address is like `::ffff:10.0.0.1`.
 
     Write the common beginning of the addresses and one `%`, or a rule for each address. ProxySQL
     3.0.12 accepts a subnet such as `10.0.0.0/8`; proxyctl's reading of subnets is not verified.

@@ -11,7 +11,7 @@ from proxyctl.lint.subject import LintSubject
 
 @check("PX123", "digest-misspelt", Severity.ERROR, pgsql=True)
 def digest_misspelt(subject: LintSubject) -> Iterator[Finding]:
-    """A digest that ProxySQL ignores, or reads as another number.
+    """A digest that ProxySQL ignores, or reads as a different number.
 
     ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then
     matches every query that its other criteria accept. Without `0x` it reads decimal digits up to

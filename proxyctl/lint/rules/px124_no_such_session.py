@@ -13,14 +13,14 @@ from proxyctl.lint.subject import LintSubject
 def no_such_session(subject: LintSubject) -> Iterable[Finding]:
     """A schemaname, proxy_addr, proxy_port or user name that no session has.
 
-    ProxySQL compares these exactly: `%` is not a wildcard there, and letters of another case, a
-    space at the edge or quotes around the name count. proxy_addr and proxy_port are the text of the
-    entry of `mysql-interfaces` that accepted the session, not the address that the client dialled:
+    ProxySQL compares these exactly: `%` is not a wildcard there, and case, leading and trailing
+    spaces, and quotes around the name matter. proxy_addr and proxy_port are the text of the entry
+    of `mysql-interfaces` that accepted the session, not the address that the client connected to:
     with `0.0.0.0:6033` a rule for `127.0.0.1` never matches. Sessions of a Unix socket have port 0.
     A session without a schema is in `mysql-default_schema`, so a row of fast routing for the schema
     `''` is never used. It is a warning for a name in mysql_users: a client may log in with it.
 
-    Leave the column out for any, or write a row for each name.
+    Leave the column out to match any name, or write a row for each name.
 
     ```yaml
     # Bad

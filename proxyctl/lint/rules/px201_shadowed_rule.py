@@ -17,7 +17,7 @@ def shadowed_rule(subject: LintSubject) -> Iterable[Finding]:
     ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit if
     an earlier rule matches all its queries: the earlier rule has the same criteria, fewer, or a
     pattern that is the beginning of this one. It is a warning if two rules differ only in
-    rule_id and comment: scripts that insert rules at each run leave such rows behind.
+    rule_id and comment: scripts that insert rules on each run leave such rows behind.
 
     Give the narrower rule the smaller rule_id, or remove it.
 
@@ -43,7 +43,7 @@ def shadowed_rule(subject: LintSubject) -> Iterable[Finding]:
 def _shadowed(subject: LintSubject) -> Iterator[Finding]:
     for rule, by in verdicts(subject).shadowed:
         message = (
-            f"never reached: {subject.rule_name(by.rule_id)} matches all its queries first, and has"
+            f"never reached: {subject.rule_name(by.rule_id)} matches all its queries first and has"
             " apply"
         )
         fix = f"give it a rule_id below {by.rule_id}, or remove it"

@@ -15,7 +15,7 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
     """A destination_hostgroup that a later rule always overwrites.
 
     Without `apply: 1` ProxySQL tries the next rules, and the last one that matches wins. The
-    destination of a rule never counts if a later rule matches all its queries.
+    destination of a rule has no effect if a later rule matches all its queries.
 
     Add `apply: 1`, or leave the destination out.
 
@@ -36,7 +36,7 @@ def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
     """
     for rule, by in verdicts(subject).overwritten:
         message = (
-            f"destination_hostgroup {rule.destination} never counts:"
+            f"destination_hostgroup {rule.destination} has no effect:"
             f" {subject.rule_name(by.rule_id)}"
             f" also matches all its queries and sets {by.destination}"
         )

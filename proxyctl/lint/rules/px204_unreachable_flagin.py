@@ -17,11 +17,11 @@ from proxyctl.routing.rule import Rule
 def unreachable_flagin(subject: LintSubject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, with a flagIN that no query has.
 
-    A query begins with flagIN 0. It gets another one from the flagOUT (or the `flagOUTs` in the
+    A query begins with flagIN 0. It gets a different one from the flagOUT (or the `flagOUTs` in the
     attributes) of a rule that matches, from the next_query_flagIN of the query before it, or from
-    mirror_flagOUT. A rule with `apply: 1` ends the rules, so its flagOUT leads nowhere. ProxySQL
-    continues after the rule that matched, unless `mysql-query_processor_iterations` is set: a
-    flagOUT does not reach rules with a smaller rule_id.
+    mirror_flagOUT. A rule with `apply: 1` ends the evaluation, so its flagOUT leads nowhere.
+    ProxySQL continues after the rule that matched, unless `mysql-query_processor_iterations` is
+    set: a flagOUT does not reach rules with a smaller rule_id.
 
     Set flagOUT in an earlier rule, or correct the number. flagIN 2147483647 is not reported: a rule
     with it keeps fast routing alive.
@@ -72,15 +72,16 @@ def _why(subject: LintSubject, flag: int) -> tuple[str, str | None]:
     later = [rule for rule in setters if rule.rule_id in reach.reached]
     if later:
         fix = "give it a larger rule_id: ProxySQL continues after the rule that matched"
-        return f"flagIN {flag} is set after it, by {_listed(subject, later)}", fix
+        return f"flagIN {flag} is only set later, by {_listed(subject, later)}", fix
     if setters:
         return (
-            f"flagIN {flag} is set only by {_listed(subject, setters)}, never reached either",
+            f"flagIN {flag} is set only by {_listed(subject, setters)}, which is never reached"
+            " either",
             None,
         )
     if enders:
         only = _listed(subject, enders)
-        why = f"flagIN {flag} is set only by {only}, which ends the rules with apply: 1"
+        why = f"flagIN {flag} is set only by {only}, which ends the evaluation with apply: 1"
         return why, "remove apply: 1 there"
     return f"no rule sets flagIN {flag}", "set it as flagOUT in an earlier rule"
 

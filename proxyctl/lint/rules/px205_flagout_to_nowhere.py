@@ -18,7 +18,7 @@ def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
     The query matches no further rule. It goes to the destination that the rules so far have set, or
     to the user's default hostgroup.
 
-    Correct the number. To end the rules here, write `apply: 1`.
+    Correct the number. To end the evaluation here, write `apply: 1`.
 
     ```yaml
     # Bad
@@ -44,6 +44,6 @@ def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
         for flag in sorted(jumps(rule) - known):
             column = "flagOUT" if rule.flag_out == flag else "attributes"
             message = f"no rule has flagIN {flag}: the query matches no further rule"
-            fix = "correct the number, or write apply: 1 to end the rules here"
+            fix = "correct the number, or write apply: 1 to end the evaluation here"
             key = (rule.rule_id,)
             yield subject.rule_finding(key, message, column, fix, cases=cases_of(key, [flag]))

@@ -17,7 +17,7 @@ def rule_of_nobody(subject: LintSubject) -> Iterable[Finding]:
     With `fast_forward: 1` a user's queries go straight to the default hostgroup, and rules that
     name the user never have a hit. It is a warning if no active row of mysql_users has the
     username: nobody can log in with that name. Names are compared exactly, with their case and
-    without wildcards. If mysql_users has no rows, only a `%` and a space at the edge are
+    without wildcards. If mysql_users has no rows, only a `%` and leading or trailing spaces are
     reported.
 
     Correct the name, switch fast_forward off, or remove the rule.

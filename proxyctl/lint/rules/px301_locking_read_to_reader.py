@@ -85,7 +85,7 @@ def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
 
 def _fix(dialect: Dialect, sent: Sent) -> str:
     pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + _LOCKS[dialect]
-    return f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
+    return f"put a rule with apply before it that sends match_digest '{pattern}' to the writer"
 
 
 def _begins_with_select(sent: Sent) -> bool:

@@ -23,9 +23,9 @@ _FUNCTIONS = {
 def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     r"""A rule that sends GET_LOCK, nextval and similar functions to a reader.
 
-    A named lock exists on one server only: two clients that ask two readers both get it. ROW_COUNT
-    is about the last statement of a connection, and that was on the writer. LAST_INSERT_ID is not
-    reported: ProxySQL itself sends it where the last write went. A rule of the MySQL side that also
+    A named lock exists on one server only: two clients that use two readers both get it. ROW_COUNT
+    is about the last statement of a connection, which was on the writer. LAST_INSERT_ID is not
+    reported: ProxySQL itself sends it where the last write went. A rule on the MySQL side that also
     sends locking reads to the reader is reported by PX301 only.
 
     On the PostgreSQL side the functions are advisory locks, which each server keeps for itself;

@@ -20,7 +20,8 @@ def transactions_part(subject: LintSubject) -> Iterable[Finding]:
 
     With `transaction_persistent: false` rules also apply inside transactions: after BEGIN and
     UPDATE on the writer, a SELECT goes to a reader, which sees neither the change nor the snapshot.
-    A rule for one table or one digest is enough, if its hostgroup is not that of the writes.
+    A rule for one table or one digest is enough, if its hostgroup is not the one that gets the
+    writes.
 
     Leave transaction_persistent at its default, true, or send all of the user's queries to one
     hostgroup.
@@ -59,7 +60,7 @@ def _parted(subject: LintSubject) -> Iterator[Finding]:
                 first.setdefault(case, message)
         messages = splits[representative]
         if messages:
-            message, fix = next(iter(messages.values())), "leave transaction_persistent at 1"
+            message, fix = next(iter(messages.values())), "set transaction_persistent to 1"
             cases = {key: messages.keys()}
             yield Finding(table, key, message, "transaction_persistent", fix, cases=cases)
 
@@ -97,8 +98,8 @@ def _splits(
                 case = Case(words, session._replace(username=None))
                 yield (
                     case,
-                    f"transaction_persistent is 0, and inside a transaction `{probe.query}` goes to"
-                    f" {subject.label(hostgroup)}, queries that match"
+                    f"transaction_persistent is 0: inside a transaction `{probe.query}` goes to"
+                    f" {subject.label(hostgroup)}, but queries that match"
                     f" {subject.rule_name(rule.rule_id)} go to"
                     f" {subject.label(rule.destination)}",
                 )

@@ -15,7 +15,7 @@ def offline_hostgroup_used(subject: LintSubject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 
     The monitor moves nodes there that are broken or out of sync, and shows them as ONLINE: the
-    queries reach exactly the nodes that should get none.
+    queries reach exactly the nodes that should not get any.
 
     Send the queries to the writer or the reader hostgroup.
 
@@ -42,7 +42,7 @@ def offline_hostgroup_used(subject: LintSubject) -> Iterator[Finding]:
     for table, column, hostgroup, (key, *also) in destinations(subject):
         row = families.get(hostgroup)
         if row is not None:
-            message = f"{subject.label(hostgroup)} is the {role} of {row.table}"
+            message = f"{subject.label(hostgroup)} is an {role} in {row.table}"
             writer, reader = row.roles["writer_hostgroup"], row.roles["reader_hostgroup"]
             fix = f"use the writer, {subject.label(writer)}, or the reader, {subject.label(reader)}"
             yield Finding(table, key, message, column, fix, also=tuple(also))

@@ -57,7 +57,7 @@ def max_num_online_servers_exceeded(subject: LintSubject) -> Iterator[Finding]:
         hostgroup, most = number(key[0]), number(cells["max_num_online_servers"]) or 0
         if online[hostgroup] > most and hostgroup not in subject.family_hostgroups:
             message = (
-                f"{subject.label(hostgroup)} has {online[hostgroup]} ONLINE servers and the limit"
+                f"{subject.label(hostgroup)} has {online[hostgroup]} ONLINE servers but a limit of"
                 f" {most}: ProxySQL uses none of them"
             )
             fix = "raise it, or remove servers"

@@ -84,7 +84,7 @@ def _finding(
     """Return the finding that a rule sends a query of a shard elsewhere."""
     message = (
         f"sends `{wanted.query}`{subject.session_words(wanted.session)} to {subject.label(actual)},"
-        f" and {wanted.section} has the table on {subject.label(wanted.hostgroup)}"
+        f" but {wanted.section} has the table on {subject.label(wanted.hostgroup)}"
     )
     fix, severity = "put the rule after those of the sharding section", Severity.WARNING
     if _section(subject, culprit):

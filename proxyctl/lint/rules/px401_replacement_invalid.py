@@ -22,11 +22,12 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
 
     `\1` to `\9` are the groups of match_pattern, `\0` is the whole match, and `\\` is a backslash.
     With a group that the pattern does not have, or another character after the backslash, ProxySQL
-    silently changes nothing; the rule counts its hits all the same. With negate_match_pattern the
+    silently changes nothing; the rule still counts its hits. With negate_match_pattern the
     rule matches only queries in which there is nothing to replace.
 
     It is a warning if a group is written as in other tools: `$1`, `${1}`, or `${name}` for a
-    group with a name. The backend gets it unchanged. `\10` is also a warning: it is `\1` and a 0.
+    group with a name. The backend gets it unchanged. `\10` is also a warning: ProxySQL reads it as
+    `\1` and a 0.
 
     ```yaml
     # Bad
@@ -58,19 +59,24 @@ def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
         if problem is not None:
             message, fix = problem
             if isinstance(row.cells["replace_pattern"], Secret):
-                message = "ProxySQL does not know a group or an escape in it; nothing is replaced"
+                message = (
+                    "it contains a group or an escape that ProxySQL does not know; nothing is"
+                    " replaced"
+                )
             yield subject.rule_finding(row.key, message, "replace_pattern", fix)
         elif template and (foreign := _foreign(template, row.text("match_pattern") or "", groups)):
             message, fix = foreign
             if isinstance(row.cells["replace_pattern"], Secret):
-                message = "a group in it is not one for ProxySQL: the backend gets it unchanged"
+                message = (
+                    "it contains a group that ProxySQL does not know: the backend gets it unchanged"
+                )
             warning = Severity.WARNING
             yield subject.rule_finding(row.key, message, "replace_pattern", fix, severity=warning)
 
 
 def _problem(template: str, groups: int) -> tuple[str, str] | None:
     """Return the first group or escape that ProxySQL does not know, and the fix."""
-    has = {0: "no group", 1: "1 group"}.get(groups, f"{groups} groups")
+    has = {0: "no group", 1: "only 1 group, none"}.get(groups, f"only {groups} groups, none")
     for reference in _REFERENCE.finditer(template):
         letter = reference[1]
         if letter.isdigit() and int(letter) > groups:
@@ -78,7 +84,7 @@ def _problem(template: str, groups: int) -> tuple[str, str] | None:
             return message, "put parentheses around the part that it stands for"
         if not letter.isdigit() and letter != "\\":
             message = f"ProxySQL does not know \\{letter} here; nothing is replaced"
-            fix = r"write \0 to \9 for groups, \\ for a backslash, and other characters plainly"
+            fix = r"write \0 to \9 for groups, \\ for a backslash, and other characters as they are"
             return message, fix
     return None
 
@@ -100,6 +106,6 @@ def _foreign(template: str, pattern: str, groups: int) -> tuple[str, str] | None
                 fix = "put parentheses around the part that it stands for, and write \\1"
             return f"{dollar[0]} is not a group for ProxySQL: the backend gets it unchanged", fix
     if (two := _TWO_DIGITS.search(template)) and int(two[1]) <= groups:
-        message = f"ProxySQL has no group \\{two[1]}: it is \\{two[1][0]} and a {two[1][1]}"
+        message = f"ProxySQL has no group \\{two[1]}: it reads \\{two[1][0]} and a {two[1][1]}"
         return message, "use (?:...) for groups that the replacement does not need"
     return None

@@ -28,13 +28,13 @@ _EVEN_QUOTES = "(?=(?:[^'\"`]*['\"`][^'\"`]*['\"`])*+[^'\"`]*$)"
 def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
     r"""A rewrite of a word that also changes values and quoted names with the word.
 
-    ProxySQL replaces text wherever match_pattern matches, and does not know what a quote is. To put
-    the column `rank` into backticks also changes the value `'rank and file'`, and doubles the
-    backticks of a name that has them, which is a syntax error.
+    ProxySQL replaces text wherever match_pattern matches, and does not know what a quote is.
+    Putting the column `rank` into backticks also changes the value `'rank and file'`, and doubles
+    the backticks of a name that has them, which is a syntax error.
 
     Match words around it that no value has, such as `(FROM|JOIN) orders`; the check reports only
-    patterns that match a single word. Or let an even number of quotes follow, which PCRE can ask
-    for.
+    patterns that match a single word. Or let an even number of quotes follow, which PCRE can
+    require.
 
     ```yaml
     # Bad
@@ -73,7 +73,7 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
             if any(isinstance(row.cells[name], Secret) for name in _CELLS):
                 message = "it also changes text in quotes"
             renamed = rule.rewritten(as_bytes(word)) or b""
-            fix = "match the words around it as well"
+            fix = "also match the words around it"
             if _NAMES.fullmatch(renamed):
                 fix += ", such as `(FROM|JOIN) orders` for a table"
             elif subject.engine is not RegexEngine.RE2:

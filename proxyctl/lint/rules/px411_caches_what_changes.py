@@ -15,14 +15,14 @@ from proxyctl.routing.reach import Session
 
 @check("PX411", "caches-what-changes", Severity.WARNING, pgsql=True)
 def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
-    """A rule that caches locking reads, or queries whose answer differs each time.
+    """A rule that caches locking reads, or queries whose result differs each time.
 
-    ProxySQL keeps the answer of each SELECT that a rule with cache_ttl matches, and gives it to
+    ProxySQL keeps the result of each SELECT that a rule with cache_ttl matches, and gives it to
     every session of that user and schema: NOW() stands still, UUID() repeats, and a user variable
     is that of another session. A locking read from the cache (an error) never reaches the server
     and locks nothing. LAST_INSERT_ID is never cached. On the PostgreSQL side nextval() repeats.
 
-    Name the queries that are worth caching, or exclude the others with an earlier rule.
+    Match only the queries that are worth caching, or exclude the others with an earlier rule.
 
     ```yaml
     # Bad
@@ -39,7 +39,7 @@ def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
          apply: true}
     ```
     """
-    mistake = "caches queries whose answer differs each time"
+    mistake = "caches queries whose result differs each time"
     yield from _cached(subject, subject.dialect.samples.changing, mistake, Severity.WARNING)
     mistake = "caches locking reads, which then lock nothing"
     yield from _cached(subject, subject.dialect.samples.locking, mistake, Severity.ERROR)
@@ -66,7 +66,7 @@ def _cached(
     for rule_id, (query, session, names) in cached.items():
         key, where = (rule_id,), subject.session_words(session)
         message = f"{mistake}: `{query}`{where}{also_sent(names)}"
-        fix = "name the queries that are worth caching, as their digests"
+        fix = "match only the queries that are worth caching, by their digests"
         yield subject.rule_finding(
             key,
             message,

@@ -20,10 +20,10 @@ _ROUND_SECONDS = {
 def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
     """A cache_ttl or a timeout that looks like seconds.
 
-    Both are in milliseconds. With `cache_ttl: 60` an answer expires after 60 milliseconds, and
-    hardly any query finds it. With `timeout: 30` ProxySQL kills every query of the rule that takes
-    longer than 30 milliseconds, with error 1907. Values up to 100 are reported, and for cache_ttl
-    round times such as 300, 600 and 3600.
+    Both are in milliseconds. With `cache_ttl: 60` a result expires after 60 milliseconds, so hardly
+    any query finds it. With `timeout: 30` ProxySQL kills every query of the rule that takes longer
+    than 30 milliseconds, with error 1907. Values up to 100 are reported and, for cache_ttl, round
+    times such as 300, 600 and 3600.
 
     Multiply by 1000, or ignore the finding for this rule if milliseconds are intended.
 
@@ -48,5 +48,5 @@ def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
             value = dict(rule.sets).get(column)
             if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in round_values):
                 message = f"{column} {value} is {value / 1000:g} seconds"
-                fix = f"write {value * 1000} for {value} seconds: it is in milliseconds"
+                fix = f"write {value * 1000} for {value} seconds: the unit is milliseconds"
                 yield subject.rule_finding((rule.rule_id,), message, column, fix)

@@ -9,25 +9,25 @@ from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
 
 _ANSWERS = {
-    "OK_msg": "'' is an answer: ProxySQL answers OK, and no backend sees the query",
-    "error_msg": "'' is an answer: ProxySQL answers an error, and no backend sees the query",
+    "OK_msg": "'' is a reply: ProxySQL replies OK, and no backend sees the query",
+    "error_msg": "'' is a reply: ProxySQL replies with an error, and no backend sees the query",
 }
 
-_FIX_ANSWER = "write a text if you mean an answer, else null"
+_FIX_ANSWER = "write a text if you want ProxySQL to reply, otherwise null"
 
 
 @check("PX421", "empty-text", Severity.ERROR, pgsql=True)
 def empty_text(subject: LintSubject) -> Iterable[Finding]:
-    """A message or a criterion of a rule that is '' and not NULL.
+    """A message or a criterion of a rule that is '' rather than NULL.
 
-    An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
+    An empty OK_msg or error_msg is a reply: ProxySQL answers every query of the rule itself, with
     OK or with error 1148, and an INSERT then only seems to work. Forms with an empty field write
     such rules. An empty OK_msg is a warning, since some rules answer SET statements this way on
     purpose. An empty match_digest or match_pattern (a warning) matches every query, and with
     negate_match_pattern none. An empty username, schemaname, client_addr, proxy_addr or digest is
-    not a criterion; that is a warning if the rule has no other one, else a note.
+    not a criterion; this is a warning if the rule has no other criterion, otherwise a note.
 
-    Leave the column out, or write null. If an answer is meant, write a text.
+    Leave the column out, or write null. If you want ProxySQL to reply, write a text.
 
     ```yaml
     # Bad
@@ -58,11 +58,13 @@ def _empty(subject: LintSubject) -> Iterator[Finding]:
         for column, text in row.patterns:
             if text == "":
                 is_negated = row.rule is not None and row.rule.negated
-                message = f"'' matches every query{', and the rule none' if is_negated else ''}"
+                message = "'' matches every query"
+                message += ", so the negated rule matches none" if is_negated else ""
                 yield subject.rule_finding(row.key, message, column, fix, severity=Severity.WARNING)
         for column in ("username", schema_column, "client_addr", "proxy_addr", "digest"):
             if row.text(column) == "" and row.rule is not None:
                 has_other = row.rule.is_for_some_queries
-                message = "'' is not a criterion" + ("" if has_other else ": the rule matches all")
+                message = "'' is not a criterion"
+                message += "" if has_other else ": the rule matches all queries"
                 severity = Severity.NOTE if has_other else Severity.WARNING
                 yield subject.rule_finding(row.key, message, column, fix, severity=severity)

@@ -16,9 +16,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.rows.row import Secret
 
 _OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
-_AROUND_FAST_ROUTING = (
-    "set a mirror_flagOUT as well, one that no rule or fast-routing row has as flagIN"
-)
+_AROUND_FAST_ROUTING = "also set a mirror_flagOUT that no rule or fast-routing row has as flagIN"
 _FAST = "fast routing also decides where copies go, before mirror_hostgroup"
 
 
@@ -31,9 +29,9 @@ def mirror_runs_twice(subject: LintSubject) -> Iterator[Finding]:
     rule sets a destination. With mirror_flagOUT, rules with that flagIN may send it elsewhere;
     without such a rule and without mirror_hostgroup it goes to the user's default_hostgroup.
 
-    Fast routing also decides where copies go, before mirror_hostgroup and whatever apply says: a
+    Fast routing also decides where copies go, before mirror_hostgroup and regardless of apply: a
     copy then goes to the servers of the user and the schema. With a mirror_flagOUT, only rows with
-    that flagIN count.
+    that flagIN are used.
 
     Set mirror_hostgroup to a hostgroup of its own, and with fast routing a mirror_flagOUT that
     nothing else has as flagIN.

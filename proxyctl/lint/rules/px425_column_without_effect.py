@@ -16,16 +16,16 @@ _IDLE_ON_PGSQL = ("mirror_hostgroup", "mirror_flagOUT")
 
 @check("PX425", "column-without-effect", Severity.WARNING, pgsql=True)
 def column_without_effect(subject: LintSubject) -> Iterable[Finding]:
-    """A column of a rule that has no effect, or another effect than it seems to have.
+    """A column of a rule that has no effect, or a different effect than it seems to have.
 
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
     schemaname. With both patterns (a note) it inverts each: the rule matches if neither of them
     does. Of OK_msg and error_msg, ProxySQL sends OK_msg. It never uses reconnect, sticky_conn and
-    cache_timeout (a note), and mirrors no query of PostgreSQL. A user with schema_locked may still
-    use every schema.
+    cache_timeout (a note), and does not mirror PostgreSQL queries. A user with schema_locked may
+    still use every schema.
 
-    Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long an
-    answer is kept.
+    Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long a
+    result is kept.
 
     ```yaml
     # Bad
@@ -60,14 +60,14 @@ def _idle(subject: LintSubject) -> Iterator[Finding]:
             message = "has no effect without match_digest or match_pattern"
             yield subject.rule_finding(key, message, "negate_match_pattern", "remove it")
         if rule.negated and patterns == 2:
-            message = "the rule matches only where neither match_digest nor match_pattern does"
+            message = "the rule matches only if neither match_digest nor match_pattern does"
             yield subject.rule_finding(key, message, "negate_match_pattern", severity=note)
         if {"OK_msg", "error_msg"} <= sets.keys():
             message = "ProxySQL sends OK_msg, never the error"
             yield subject.rule_finding(key, message, "error_msg", "keep one of the two")
         for column in _IDLE_ON_PGSQL if subject.dialect is PGSQL else ():
             if column in sets:
-                message = "ProxySQL mirrors no query of PostgreSQL"
+                message = "ProxySQL does not mirror PostgreSQL queries"
                 yield subject.rule_finding(key, message, column, "remove it")
         for column in _IDLE:
             if column in sets:
@@ -79,5 +79,5 @@ def _idle_of_users(subject: LintSubject) -> Iterator[Finding]:
     for key, cells in subject.cells(subject.dialect.users):
         if number(cells.get("schema_locked")) == 1 and number(cells["active"]) == 1:
             message = "schema_locked has no effect: the user may use every schema"
-            fix = "take away the privileges on the servers"
+            fix = "revoke the privileges on the servers"
             yield Finding(subject.dialect.users, key, message, "schema_locked", fix)

@@ -17,7 +17,7 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 
     ProxySQL stores the state of a node by host and port, for one family only. The other family
-    loses the node, or places it by the state in the first family.
+    loses the node, or places it by its state in the first family.
 
     List each node in the family of its own cluster only. Two families with the same nodes are a
     warning: they exist side by side while [a family gets other
@@ -63,7 +63,7 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
                 families = [_writer(subject, family) for family in (other, row)]
                 name = node_text((backend.hostname, backend.port))
                 message = f"{name} is in the Galera families of {' and of '.join(families)}"
-                fix = "list a node in the family of its own cluster only"
+                fix = "list a node only in the family of its own cluster"
                 cases = cases_of(backend.key, families)
                 yield Finding(MYSQL.servers, backend.key, message, None, fix, cases=cases)
 

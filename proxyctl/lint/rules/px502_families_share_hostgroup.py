@@ -14,7 +14,7 @@ def families_share_hostgroup(subject: LintSubject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 
     ProxySQL checks each table by itself and loads both rows. Then two monitors move the same
-    servers, each in its own way. A row of mysql_aws_rds_bgd_hostgroups does not count: its monitor
+    servers, each in its own way. A row of mysql_aws_rds_bgd_hostgroups is not reported: its monitor
     works together with that of the family whose deployment is switched.
 
     Remove one of the rows.

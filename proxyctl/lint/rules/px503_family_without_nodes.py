@@ -13,7 +13,7 @@ from proxyctl.lint.subject import LintSubject
 def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 
-    The monitor asks the nodes that are listed in one of the family's hostgroups. Galera has no
+    The monitor checks the nodes that are listed in one of the family's hostgroups. Galera has no
     discovery, and discovery elsewhere begins with a known node. Nothing is reported if the files
     leave mysql_servers alone.
 
@@ -38,4 +38,4 @@ def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.families if subject.has_all_rows(subject.dialect.servers) else ():
         if not subject.nodes_of(row):
             fix = "list its nodes in the writer hostgroup"
-            yield Finding(row.table, row.key, "no server is in its hostgroups", None, fix)
+            yield Finding(row.table, row.key, "its hostgroups contain no servers", None, fix)

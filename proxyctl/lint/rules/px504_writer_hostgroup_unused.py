@@ -17,8 +17,8 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 
     No rule, no row of fast routing and no user's default_hostgroup has its number. Often a
-    hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
-    files leave mysql_users alone. PX503 reports a family without a server.
+    hostgroup was renumbered, but the rules or the users were not updated. Nothing is reported where
+    the files leave mysql_users alone. PX503 reports a family without a server.
 
     Correct the number. If another family has the same nodes and gets the queries, the two exist
     side by side while [a family gets other hostgroups](../../how-to/renumber-hostgroups.md): remove

@@ -13,7 +13,7 @@ from proxyctl.lint.subject import FamilyRow, LintSubject
 
 @check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING)
 def galera_hostgroup_stays_empty(subject: LintSubject) -> Iterator[Finding]:
-    """A hostgroup of a Galera family that gets queries, but no node.
+    """A hostgroup of a Galera family that gets queries but has no nodes.
 
     With `max_writers: 0` (an error) ProxySQL removes all nodes from the writer hostgroup, and each
     write fails. With `writer_is_also_reader: 0` only a node with read_only=1 is a reader, and
@@ -45,12 +45,12 @@ def galera_hostgroup_stays_empty(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.galera:
         if row.cells["max_writers"] == 0:
             writer = subject.label(row.roles["writer_hostgroup"])
-            message, fix = f"with max_writers 0 no node may stay in {writer}", "set it to 1"
+            message, fix = f"with max_writers 0, no node can stay in {writer}", "set it to 1"
             yield Finding(row.table, row.key, message, "max_writers", fix, severity=Severity.ERROR)
         reader = row.roles.get("reader_hostgroup")
         reason = _why_empty(subject, row) if reader in used else None
         if reason:
-            message = f"{subject.label(reader)} gets queries, but no node: {reason}"
+            message = f"{subject.label(reader)} gets queries but has no nodes: {reason}"
             fix = "set it to 1, or to 2 if there are backup writers"
             yield Finding(row.table, row.key, message, "writer_is_also_reader", fix)
 
@@ -61,5 +61,5 @@ def _why_empty(subject: LintSubject, row: FamilyRow) -> str | None:
     if is_also_reader == 0:
         return "writer_is_also_reader is 0, so only nodes with read_only=1 are readers"
     if is_also_reader == 2 and isinstance(writers, int) and 0 < nodes <= writers:
-        return f"max_writers is {writers}, so none of {counted(nodes, 'node')} is a backup"
+        return f"max_writers is {writers}, so with {counted(nodes, 'node')} there is no backup"
     return None

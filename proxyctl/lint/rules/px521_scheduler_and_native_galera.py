@@ -61,7 +61,7 @@ def scheduler_and_native_galera(subject: LintSubject) -> Iterator[Finding]:
         numbers = _hostgroups(cells, texts)
         if shared := sorted(numbers & placed):
             hostgroup = subject.label(shared[0])
-            message = f"{script} and the Galera monitor move the servers of {hostgroup}"
+            message = f"{script} and the Galera monitor both move the servers of {hostgroup}"
             cases = cases_of(key, shared)
             yield Finding("scheduler", key, message, None, fix, cases=cases)
         elif not numbers:

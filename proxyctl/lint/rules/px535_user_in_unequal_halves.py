@@ -14,7 +14,7 @@ from proxyctl.routing.dialect import MYSQL
 
 @check("PX535", "user-in-unequal-halves", Severity.ERROR)
 def user_in_unequal_halves(subject: LintSubject) -> Iterator[Finding]:
-    """A user with one row for clients and another for servers, with unlike passwords or hostgroups.
+    """A user with a row for clients and one for servers, with different passwords or hostgroups.
 
     ProxySQL uses the row with `frontend: 1` for both: it logs in to the servers with the password
     that clients have, and sends queries to the default_hostgroup of that row. The password and the

@@ -19,14 +19,14 @@ _DEFAULTS = ("5.5.30", "8.0.11")
 def server_version_misleading(subject: LintSubject) -> Iterator[Finding]:
     """A mysql-server_version that is not the version of the backends.
 
-    Connectors choose their SQL by it. With ProxySQL's default, 8.0.11 (5.5.30 before 2.6), they may
-    ask for `query_cache_size` or `tx_isolation`, which a newer server refuses. With a version above
-    the lowest backend's, or of another product, they send SQL that this backend does not know. The
-    versions of the backends come from `--backend-version`. If the files set no mysql variable,
-    the default is not reported.
+    Connectors choose their SQL according to it. With ProxySQL's default, 8.0.11 (5.5.30 before
+    2.6), they may ask for `query_cache_size` or `tx_isolation`, which a newer server refuses. With
+    a version above the lowest backend's, or of a different product, they send SQL that this backend
+    does not know. The versions of the backends come from `--backend-version`. If the files set no
+    mysql variable, the default is not reported.
 
     It is an error if the variable does not begin with a number: with `MariaDB-10.6` PyMySQL
-    fails in the handshake, at the admin port as well. proxyctl is then locked out, and only a mysql
+    fails in the handshake, also at the admin port. proxyctl is then locked out, and only a mysql
     client can correct the variable.
 
     Set the variable to the lowest version of the backends, with the number first.
@@ -62,7 +62,7 @@ def server_version_misleading(subject: LintSubject) -> Iterator[Finding]:
         fix, severity = "put the number first, as in 10.6.12-MariaDB", Severity.ERROR
     elif misfit := _misfit(announced, backends):
         difference, fix = misfit
-        message = f"ProxySQL tells clients {quoted(announced)}, and {difference}"
+        message = f"ProxySQL tells clients {quoted(announced)}, but {difference}"
     elif (
         announced in (*_DEFAULTS, default)
         and any(name.startswith("mysql-") for name in variables)
@@ -89,6 +89,6 @@ def _misfit(announced: str, backends: Sequence[str]) -> tuple[str, str] | None:
         if is_mariadb(backend) is not is_mariadb(announced):
             return (
                 f"a backend is {backend}",
-                "name the version of a backend: clients tell MySQL and MariaDB apart by it",
+                "set it to the version of a backend: clients use it to tell MySQL from MariaDB",
             )
     return (f"the lowest backend is {text}", f"set it to {text}") if numbers > lowest else None

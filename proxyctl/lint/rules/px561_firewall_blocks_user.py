@@ -11,17 +11,18 @@ from proxyctl.lint.subject import LintSubject
 
 @check("PX561", "firewall-blocks-user", Severity.ERROR, pgsql=True)
 def firewall_blocks_user(subject: LintSubject) -> Iterable[Finding]:
-    """A user whose queries the firewall whitelist blocks, all of them.
+    """A user whose queries are all blocked by the firewall whitelist.
 
     With `mysql-firewall_whitelist_enabled` ProxySQL blocks what is not listed. A user without an
     active row in mysql_firewall_whitelist_users is PROTECTING, so only rules with client_address ''
-    let its queries through; with empty tables, those of no user. The client gets the text of
-    `mysql-firewall_whitelist_errormsg` as an error. A user with fast_forward is not checked.
+    let its queries through; with empty tables, no user's queries get through. The client gets the
+    text of `mysql-firewall_whitelist_errormsg` as an error. A user with fast_forward is not
+    checked.
 
     Nothing is reported if the files leave one of the two tables alone: then the plan reports it.
 
     Give the user a row with client_address '' and the mode OFF, or DETECTING, which only logs,
-    until its rules are there.
+    until its rules are in place.
 
     ```yaml
     # Bad
@@ -59,8 +60,8 @@ def _blocked(subject: LintSubject) -> Iterator[Finding]:
         is_checked = not subject.logins[name].fast_forward
         if is_checked and firewall.blocks_every_query(name, has_digests=has_digests):
             message = (
-                f"{firewall.switch} is on, and the firewall whitelist has neither a row nor a rule"
-                " that lets a query of the user through"
+                f"{firewall.switch} is on, but the firewall whitelist has neither a row nor a rule"
+                " that lets any query of the user through"
             )
             fix = (
                 f"add a row to {firewall.users_table} with client_address '' and mode OFF, or"

@@ -18,11 +18,11 @@ def firewall_row_never_matches(subject: LintSubject) -> Iterable[Finding]:
     """A user or a rule of the firewall whitelist that no query matches.
 
     ProxySQL compares every column exactly. client_address is '' for any client, or one address:
-    `%`, `10.0.0.%` and `10.0.0.0/8` match no client, and a user with such a row counts as not
+    `%`, `10.0.0.%` and `10.0.0.0/8` match no client, and a user with such a row is treated as not
     listed, even with the mode OFF. A rule needs the client_address of the user's row: '' with '',
     an address with the same address. Its schemaname has no value for any schema, neither '' nor
     `%`, and its digest is the one of the query before a rule rewrites it. It is a warning for a
-    user whom mysql_users does not have.
+    user that mysql_users does not have.
 
     Write a row for each address, and a rule for each schema.
 

@@ -17,12 +17,12 @@ def unusable_program(subject: LintSubject) -> Iterable[Finding]:
     """A program of the scheduler or of a REST route that cannot run, or a route without a path.
 
     ProxySQL starts the program without a shell: the whole text is the path of one file, and with
-    arguments in it no such file exists. Only the error log reports it. A REST route is asked for as
-    /sync/URI, where the URI has no slash. It is a warning if the path is relative or has a
-    space, since it may exist.
+    arguments in it no such file exists. Only the error log reports it. A REST route is requested as
+    /sync/URI, where the URI has no slash. It is a warning if the path is relative or has a space,
+    since it may exist.
 
     Write the absolute path alone. The scheduler has arg1 to arg5; a script of a REST route gets the
-    parameters of the request, one JSON text, as its first argument.
+    parameters of the request as its first argument, one JSON text.
 
     ```yaml
     # Bad

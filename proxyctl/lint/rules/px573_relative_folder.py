@@ -22,11 +22,11 @@ _LOGS = tuple(f"{side}-{log}_filename" for side in _SIDES for log in ("auditlog"
 
 @check("PX573", "relative-folder", Severity.WARNING, any_size=True)
 def relative_folder_of_a_file(subject: LintSubject) -> Iterator[Finding]:
-    """A file of TLS or a log in a relative folder.
+    """A TLS file or a log in a relative folder.
 
-    ProxySQL looks for a log below its data directory, and for a file of TLS where it was started;
-    it expands neither `~` nor variables. Without the file no connection with TLS succeeds; without
-    the folder nothing is logged. ProxySQL reports neither at the LOAD. A name without a folder is
+    ProxySQL looks for a log below its data directory, and for a TLS file where it was started;
+    it expands neither `~` nor variables. Without the file no TLS connection succeeds; without
+    the folder nothing is logged. ProxySQL reports neither at LOAD. A name without a folder is
     not reported.
 
     Write the absolute path.

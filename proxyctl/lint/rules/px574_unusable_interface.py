@@ -16,8 +16,8 @@ def unusable_interface(subject: LintSubject) -> Iterator[Finding]:
     """An interface on which ProxySQL does not listen.
 
     Interfaces are separated by `;`. After a comma the rest of the text is lost, without an error. A
-    text without a port is the path of a Unix socket: `0.0.0.0` makes a socket of that name. A space
-    after the `;` is part of the address, and an IPv6 address needs brackets.
+    text without a port is the path of a Unix socket: `0.0.0.0` creates a socket of that name. A
+    space after the `;` is part of the address, and an IPv6 address needs brackets.
 
     Write ADDRESS:PORT, [IPV6]:PORT or the path of a socket, with `;` between.
 

@@ -12,11 +12,11 @@ from proxyctl.lint.subject import LintSubject
 
 @check(BROKEN_POLICY, "broken-policy", Severity.ERROR, any_size=True)
 def broken_policy(subject: LintSubject) -> Iterable[Finding]:
-    """A row, or a change of a plan, that breaks a policy of the files.
+    """A row, or a change in a plan, that breaks a policy of the files.
 
     The section `policies` has expressions that must hold for the rows of a table, or for the
-    changes of a plan. It is a warning if the policy says `action: warn`. An expression that has no
-    answer for a row is an error whatever the action, at the place of the expression.
+    changes of a plan. It is a warning if the policy says `action: warn`. An expression that cannot
+    be evaluated for a row is an error whatever the action, reported at the place of the expression.
 
     Correct the row, or the policy. Ignore the finding for a row that may be an exception.
 

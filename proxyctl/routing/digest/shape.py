@@ -41,12 +41,12 @@ class Never(Enum):
     NUMBER = "a number"
     CAPITAL = "a capital letter, with mysql-query_digests_lowercase"
     BACKSLASH = "a backslash"
-    SPACING = "a tab, a line break, or a blank before a closing bracket or a comma"
-    LOOSE = "a blank behind an opening bracket or a comma, or at the beginning"
-    DOUBLE = "two blanks"
-    END = "a blank or a semicolon at the end"
+    SPACING = "a tab, a line break, or a space before a closing bracket or a comma"
+    LOOSE = "a space after an opening bracket or a comma, or at the beginning"
+    DOUBLE = "two spaces"
+    END = "a space or a semicolon at the end"
     START = "a beginning that no statement has"
-    ANCHOR = "text before the beginning or behind the end"
+    ANCHOR = "text before the beginning or after the end"
 
 
 UNUSUAL = frozenset(
@@ -116,7 +116,7 @@ class TextEnd(Enum):
     """The end of the beginning of a digest text."""
 
     START = "nothing yet"
-    BLANK = "a blank"
+    BLANK = "a space"
     OPEN = "( or ,"
     SLASH = "/"
     DASH = "-"

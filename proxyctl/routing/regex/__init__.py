@@ -47,9 +47,9 @@ _REPEATED_GROUP = re.compile(
 
 
 _CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_CONTROL_NAMES = {"\b": r"a backspace, which is what `\b` in double quotes means"}
+_CONTROL_NAMES = {"\b": r"a backspace, which is what `\b` means in double quotes"}
 
-CONTROL_FIX = "write the pattern in single quotes: there a backslash is a backslash"
+CONTROL_FIX = "write the pattern in single quotes, where a backslash stays a backslash"
 
 
 class RegexEngine(StrEnum):
@@ -84,7 +84,7 @@ def control_problem(pattern: str) -> str | None:
     if match is None:
         return None
     character = rf"the control character \x{ord(match[0]):02x}"
-    return f"holds {_CONTROL_NAMES.get(match[0], character)}"
+    return f"contains {_CONTROL_NAMES.get(match[0], character)}"
 
 
 def is_plain(pattern: bytes) -> bool:

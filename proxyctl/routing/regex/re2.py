@@ -29,11 +29,11 @@ brackets would be slow, and RE2 refuses such a pattern anyway.
 """
 
 _LACKS = {
-    b"<": "RE2 in ProxySQL accepts a named group only as (?P<name>...)",
-    b">": "RE2 knows no atomic groups",
+    b"<": "RE2 in ProxySQL accepts named groups only as (?P<name>...)",
+    b">": "RE2 does not support atomic groups",
 }
-_NO_LOOKING = "RE2 knows no look-around"
-_NO_REFERENCES = "RE2 knows no back references"
+_NO_LOOKING = "RE2 does not support look-around"
+_NO_REFERENCES = "RE2 does not support back references"
 
 
 class Re2Pattern:

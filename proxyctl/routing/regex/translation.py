@@ -50,7 +50,7 @@ _OPTIONS = b"imsxJU"
 _MEANINGLESS = frozenset(b"FIJMOTYijmqy")
 """Letters that PCRE1 reads as themselves after a backslash."""
 _MEANINGLESS_IN_CLASS = _MEANINGLESS | frozenset(b"ABGKRXZgkz")
-_NO_PROPERTIES = r"ProxySQL's PCRE knows no Unicode properties: no \p, \P, \X"
+_NO_PROPERTIES = r"ProxySQL's PCRE does not support Unicode properties (\p, \P, \X)"
 
 
 class Translation:
@@ -86,7 +86,7 @@ class Translation:
         if match["count"] and True in self._groups[-1:] and not _EXACT_COUNT.fullmatch(piece):
             raise BadPattern("each alternative of a look-behind needs a fixed length", at)
         if match["verb"] is not None and match["verb"] not in _VERBS:
-            raise BadPattern("(* begins a verb that PCRE 8 does not know", at)
+            raise BadPattern("(* begins a verb that PCRE 8 does not support", at)
         if match["unknown"]:
             raise BadPattern("an unknown kind of group after (?", at)
         if match["closing"]:
@@ -115,7 +115,7 @@ def _byte(escape: bytes, at: int) -> bytes:
         raise BadPattern("\\x{ needs hexadecimal digits and a closing brace", at)
     value = int(match[1] or match[2] or b"0", 16)
     if value > 255:
-        raise BadPattern("ProxySQL's PCRE works on bytes: no character beyond 255", at)
+        raise BadPattern("ProxySQL's PCRE works on bytes: no character above 255", at)
     return b"\\x%02x" % value
 
 

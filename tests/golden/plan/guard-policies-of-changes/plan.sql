@@ -1,8 +1,8 @@
 -- apply would refuse: user gone: nobody deletes a user (policy stay) (guards.policies)
 --   fix: leave the change out, or correct the policy at proxyctl.yaml:8:37; or allow it with --force
--- apply would refuse: user gone: policy elsewhere has no answer: cannot read 'default_hostgroup' of none: there is no such row, or it is NULL (guards.policies)
+-- apply would refuse: user gone: policy elsewhere cannot be evaluated: cannot read 'default_hostgroup' of none: there is no such row, or it is NULL (guards.policies)
 --   fix: correct its expression at proxyctl.yaml:12:42; or allow it with --force
--- apply would refuse: user more: policy kept has no answer: password is a secret here: a policy may only compare it with '' or none (guards.policies)
+-- apply would refuse: user more: policy kept cannot be evaluated: password is a secret here: a policy can only compare it with '' or none (guards.policies)
 --   fix: correct its expression at proxyctl.yaml:11:37; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL USERS is commented out: it would set a password or another secret to the mask ***

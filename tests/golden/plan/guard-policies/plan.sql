@@ -1,6 +1,6 @@
 -- apply would refuse: user app, user worse: a user may have 500 connections (policy limit) (guards.policies)
 --   fix: correct the row, or correct the policy at proxyctl.yaml:10:43; or allow it with --force
--- apply would refuse: user app: policy secret has no answer: password is a secret here: a policy may only compare it with '' or none (guards.policies)
+-- apply would refuse: user app: policy secret cannot be evaluated: password is a secret here: a policy can only compare it with '' or none (guards.policies)
 --   fix: correct its expression at proxyctl.yaml:12:44; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL USERS is commented out: it would set a password or another secret to the mask ***
