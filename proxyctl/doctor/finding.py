@@ -29,9 +29,9 @@ CODES = {
     "monitor-denied": Code(_E, "A server refuses the monitor's account."),
     "backend-unreachable": Code(_E, "The monitor cannot connect to a server."),
     "monitor-check-failed": Code(_E, "The monitor reaches a server, but a check fails."),
-    "server-shunned": Code(_W, "A server is SHUNNED, and not ONLINE in any hostgroup."),
+    "server-shunned": Code(_W, "A server is SHUNNED and not ONLINE in any hostgroup."),
     "server-stays-shunned": Code(
-        _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never undoes that."
+        _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never reverses this."
     ),
     "node-drained": Code(_N, "A server takes no new connections at RUNTIME."),
     "hostgroup-without-servers": Code(
@@ -46,7 +46,7 @@ CODES = {
         _N, "The monitor has not checked the servers of a family yet, so hostgroups may be empty."
     ),
     "backend-without-tls": Code(
-        _E, "A server has `use_ssl` 1 and offers no TLS: ProxySQL connects in clear text."
+        _E, "A server has `use_ssl` 1 but offers no TLS: ProxySQL connects in clear text."
     ),
     "backend-certificate-expires": Code(
         _W, "The certificate of a server with `use_ssl` 1 has expired or expires within 30 days."
@@ -56,41 +56,45 @@ CODES = {
     ),
     "certificate-expires": Code(_W, "ProxySQL's certificate expires within 30 days."),
     "certificate-of-other-host": Code(
-        _N, "ProxySQL's certificate names hosts, and not the one that proxyctl connects to."
+        _N, "ProxySQL's certificate names hosts, but not the one that proxyctl connects to."
     ),
-    "users-cannot-use-tls": Code(_E, "Users must use TLS, and `mysql-have_ssl` is false."),
-    "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
-    "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),
+    "users-cannot-use-tls": Code(_E, "Users must use TLS, but `mysql-have_ssl` is false."),
+    "not-loaded": Code(_W, "MEMORY holds edits that are not loaded to RUNTIME."),
+    "not-saved": Code(_W, "RUNTIME is not saved to DISK: a restart will bring back the old state."),
     "mistyped-cells": Code(
         _W,
         "Cells have a type, such as BLOB, so SQL does not match the value that ProxySQL reads.",
     ),
-    "restart-pending": Code(_N, "A variable changes its value at the next restart."),
+    "restart-pending": Code(_N, "A variable will change its value at the next restart."),
     "cluster-no-account": Code(_E, "The instance has peers but no account to query them with."),
-    "peer-silent": Code(_E, "A peer never answered, or stopped answering."),
-    "peer-differs": Code(_E, "A peer and this instance hold different rows for 30 s or longer."),
+    "peer-silent": Code(_E, "A peer has never answered, or has stopped answering."),
+    "peer-differs": Code(
+        _E, "A peer and this instance have held different rows for 30 s or longer."
+    ),
     "peer-not-synchronised": Code(
         _W, "A peer differs in an admin module that this instance does not synchronise."
     ),
     "server-version-unreadable": Code(
         _E, "`mysql-server_version` is not a version: some clients fail to log in."
     ),
-    "server-version-differs": Code(_W, "`mysql-server_version` does not fit the servers."),
+    "server-version-differs": Code(_W, "`mysql-server_version` does not match the servers."),
     "server-version-unknown": Code(_N, "The version of a server could not be read."),
     "digests-off-with-rules": Code(
         _E, "`mysql-query_digests` is false, so rules with match_digest match every query."
     ),
     "digests-off": Code(_N, "`mysql-query_digests` is false: there are no query statistics."),
-    "digests-large": Code(_W, "The digests take 250 MB or more (read with `--memory` only)."),
-    "memory-large": Code(_N, "ProxySQL holds 1 GB or more."),
-    "security-fixes-missing": Code(_W, "A newer release of ProxySQL closes security holes."),
+    "digests-large": Code(
+        _W, "The digests take up 250 MB or more (measured only with `--memory`)."
+    ),
+    "memory-large": Code(_N, "ProxySQL uses 1 GB of memory or more."),
+    "security-fixes-missing": Code(_W, "A newer release of ProxySQL fixes vulnerabilities."),
     "release-unknown": Code(_N, "ProxySQL is newer than the releases that this proxyctl knows."),
     "fast-routing-skipped": Code(
         _E, "Defect: fast routing is ignored if the last rule has apply 1."
     ),
     "re2-replaces-by-case": Code(_W, "Defect: with RE2, replace_pattern is case-sensitive."),
     "maintenance-not-seen": Code(
-        _W, "Defect: the monitor reads pxc_maint_mode only of servers of 5.7 and 8."
+        _W, "Defect: the monitor reads pxc_maint_mode only on servers of 5.7 and 8."
     ),
 }
 """All kinds of findings. Codes are stable: scripts ignore findings by code."""

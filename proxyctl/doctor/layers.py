@@ -27,8 +27,8 @@ def layers(facts: Facts) -> Iterator[Diagnosis]:
                 "not-loaded",
                 module.name,
                 f"edited in MEMORY, not loaded to RUNTIME: {_rows_text(diffs, unloaded)}; the next"
-                " LOAD publishes this",
-                f"{_publish(facts, module.name)}; to take it back, send the statements that"
+                " LOAD will publish this",
+                f"{_publish(facts, module.name)}; to revert it, send the statements that"
                 " `proxyctl plan` prints, or `proxyctl apply --discard-pending` for rows of the"
                 " files",
             )
@@ -36,10 +36,10 @@ def layers(facts: Facts) -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "not-saved",
                 module.name,
-                f"at RUNTIME, not saved to DISK: {_rows_text(diffs, unsaved)}; a restart reverts"
-                " this",
-                f"to keep it, SAVE {module.name} TO DISK; to take it back,"
-                f" LOAD {module.name} FROM DISK, then LOAD {module.name} TO RUNTIME",
+                f"at RUNTIME, not saved to DISK: {_rows_text(diffs, unsaved)}; a restart will"
+                " revert this",
+                f"to keep it, SAVE {module.name} TO DISK; to revert it, LOAD {module.name} FROM"
+                f" DISK, then LOAD {module.name} TO RUNTIME",
             )
     yield from _mistyped(facts)
     yield from _restart_pending(facts)
@@ -48,7 +48,9 @@ def layers(facts: Facts) -> Iterator[Diagnosis]:
 def _publish(facts: Facts, module: str) -> str:
     """Return how to publish MEMORY. A plain LOAD of servers moves monitored nodes."""
     if module == "MYSQL SERVERS" and facts.families:
-        return "to publish it, put it into the files and `proxyctl apply`: a LOAD would move nodes"
+        return (
+            "to publish it, add it to the files and run `proxyctl apply`: a LOAD would move nodes"
+        )
     return f"to publish it, LOAD {module} TO RUNTIME"
 
 
@@ -58,7 +60,7 @@ def _mistyped(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "mistyped-cells",
             cells.subject,
-            f"{cells.rows}: {cells.type.name}, so comparisons in SQL do not match the value that"
+            f"{cells.rows}: {cells.type.name}, so SQL comparisons do not match the value that"
             f" ProxySQL reads{danger}",
             cells.fix,
         )
@@ -141,7 +143,7 @@ def _differing(
         yield Diagnosis(
             "peer-not-synchronised",
             where,
-            f"its rows differ, and {switch_variable} is 0: this instance never takes them over",
+            f"its rows differ, but {switch_variable} is 0: this instance never takes them over",
             f"set variables: {{{switch_variable}: 3}}, or apply the same files to both",
         )
     elif age_s >= _SETTLES_S:

@@ -32,7 +32,7 @@ def release(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "security-fixes-missing",
             "ProxySQL",
-            f"{version} has known security holes: {holes}",
+            f"{version} has known vulnerabilities: {holes}",
             f"upgrade to {missing[-1][0]} or newer",
         )
     if reason := beyond_catalogue(version):
@@ -60,7 +60,7 @@ def _fast_routing_skipped(facts: Facts) -> Iterator[Diagnosis]:
             "fast-routing-skipped",
             "mysql_query_rules_fast_routing",
             f"fast routing is never used: the last rule ({last.rule_id}) has apply 1",
-            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds it when the"
+            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds one if the"
             " files have fast routing",
         )
 
@@ -72,7 +72,7 @@ def _re2_replaces_by_case(facts: Facts) -> Iterator[Diagnosis]:
             "re2-replaces-by-case",
             "mysql_query_rules",
             f"with RE2 the replace_pattern of rule {listed(ids)} is case-sensitive although"
-            " matching is not: a query in another case matches, but is not rewritten",
+            " matching is not: a query in different case matches but is not rewritten",
             "write (?i) at the beginning of match_pattern",
         )
 
@@ -90,7 +90,7 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "maintenance-not-seen",
             "mysql_galera_hostgroups",
-            f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"
+            "the monitor reads pxc_maint_mode only on servers of 5.7 and 8, so not on"
             f" {listed(unseen)}",
             "take such a node out of service with `proxyctl nodes drain`",
         )

@@ -28,7 +28,7 @@ def monitor(facts: Facts) -> Iterator[Diagnosis]:
                 "monitor-off",
                 "mysql-monitor_enabled",
                 "the monitor is off: ProxySQL notices a failed server only when queries fail, and"
-                " moves no node of a cluster",
+                " does not move cluster nodes",
                 "set variables: {mysql-monitor_enabled: true}",
             )
         yield from _out_of_service(facts, set())
@@ -100,16 +100,16 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Diagnosis]:
             "node-drained",
             nodes,
             f"takes no new connections: {reason}",
-            f"run `proxyctl nodes restore {name}` if `proxyctl nodes drain` did it",
+            f"run `proxyctl nodes restore {name}` if `proxyctl nodes drain` did this",
         )
     for reason, nodes in shunned.items():
         yield Diagnosis.of_servers(
             "server-shunned",
             nodes,
-            f"takes no queries: {reason}",
-            "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with"
-            " the next query. If it does not, SHUNNED was loaded before mysql_servers got ONLINE,"
-            " and LOAD MYSQL SERVERS TO RUNTIME undoes it",
+            f"receives no queries: {reason}",
+            "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with the"
+            " next query. If it does not, SHUNNED was loaded before mysql_servers was set to"
+            " ONLINE; then LOAD MYSQL SERVERS TO RUNTIME",
         )
 
 
@@ -118,7 +118,7 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
     for protocol in (facts.mysql, facts.pgsql):
         table, module = f"{protocol.name}_servers", f"{protocol.name.upper()} SERVERS"
         keys = _staying(facts, protocol)
-        fix = "write `status: ONLINE` into the files and apply them"
+        fix = "write `status: ONLINE` in the files and apply them"
         diff = facts.diffs.get(table)
         # In a family a plain LOAD would move nodes.
         if isinstance(diff, ServerDiff) and keys and not diff.topology.families:
@@ -133,9 +133,8 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
             yield Diagnosis.of_servers(
                 "server-stays-shunned",
                 nodes,
-                f"takes no queries in {_hostgroup_text(facts, protocol, hostgroup)}:"
-                f" {table} has it as SHUNNED, and ProxySQL never undoes a SHUNNED"
-                " that it loaded",
+                f"receives no queries in {_hostgroup_text(facts, protocol, hostgroup)}: it is"
+                f" SHUNNED in {table}, and ProxySQL never reverses a SHUNNED status that it loaded",
                 fix,
             )
 
@@ -299,14 +298,14 @@ def _not_checked(facts: Facts) -> frozenset[object]:
 def _unplaced(facts: Facts, hostgroups: list[int]) -> Diagnosis:
     where = listed(_hostgroup_text(facts, facts.mysql, hostgroup) for hostgroup in hostgroups)
     if facts.is_sandbox:
-        message = "no server: a sandbox has no monitor to place servers here"
+        message = "no servers: a sandbox has no monitor to place servers here"
         return Diagnosis(
             "family-not-checked", where, message, "ignore it: a sandbox has no monitor"
         )
     return Diagnosis(
         "family-not-checked",
         where,
-        "no server yet: the monitor places servers with its first check, which has not run",
+        "no servers yet: the monitor places servers in its first check, which has not run yet",
         "run doctor again in a few seconds",
     )
 
@@ -326,13 +325,15 @@ def _without_servers(facts: Facts, protocol: Protocol, hostgroup: int) -> Diagno
             "make one of its servers usable (ONLINE, weight and max_connections above 0; see"
             f" `proxyctl nodes list`), or change {change}"
         )
-    reason = servers or "the hostgroup has no server at RUNTIME"
+    reason = servers or "the hostgroup has no servers at RUNTIME"
     elsewhere = (
         _placed_elsewhere(facts, hostgroup) if protocol is facts.mysql and not members else ""
     )
     if elsewhere:
-        reason = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
-        fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
+        reason = f"the hostgroup has no servers, because the monitor has placed {elsewhere}"
+        fix = (
+            f"check what the monitor reports about them (`proxyctl nodes list`), or change {change}"
+        )
     return Diagnosis(
         code,
         _hostgroup_text(facts, protocol, hostgroup),

@@ -31,7 +31,7 @@ def encryption(facts: Facts) -> Iterator[Diagnosis]:
             without,
             "use_ssl is 1, but the server offers no TLS: ProxySQL connects in clear text without"
             " an error",
-            "switch TLS on at the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",
+            "turn on TLS on the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",
         )
     if facts.users_with_tls and not facts.is_on("mysql-have_ssl"):
         yield Diagnosis(
@@ -63,8 +63,10 @@ def certificate(facts: Facts) -> Iterator[Diagnosis]:
     elif expiry:
         yield Diagnosis("certificate-expires", _CERTIFICATE, f"it {expiry}", _NEW_CERTIFICATE)
     if not shown.names_host():
-        message = f"it is for {listed(shown.names)}: clients that compare names refuse {shown.host}"
-        fix = f"let clients use one of its names, or give {shown.host} to a new certificate"
+        message = (
+            f"it is for {listed(shown.names)}: clients that verify names will refuse {shown.host}"
+        )
+        fix = f"let clients use one of its names, or include {shown.host} in a new certificate"
         yield Diagnosis("certificate-of-other-host", _CERTIFICATE, message, fix)
 
 
@@ -81,9 +83,10 @@ def backend_certificates(facts: Facts) -> Iterator[Diagnosis]:
     for expiry, expiring in nodes.items():
         message = (
             f"use_ssl is 1, and the certificate {expiry}; if ProxySQL verifies it"
-            " (mysql-ssl_p2s_ca, mysql_servers_ssl_params), no new connection succeeds after that"
+            " (mysql-ssl_p2s_ca, mysql_servers_ssl_params), no new connection will succeed after"
+            " that"
         )
-        fix = "give the server a new certificate (ssl_cert, ssl_key)"
+        fix = "install a new certificate on the server (ssl_cert, ssl_key)"
         yield Diagnosis.of_servers("backend-certificate-expires", expiring, message, fix)
 
 
@@ -133,9 +136,9 @@ def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> 
     if not versions:
         return ""
     if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
-        return "but not every server is that product: drivers choose their SQL by the version"
+        return "but not every server is that product: drivers choose their SQL by version"
     if numbers > min(versions):
-        return "which is newer than a server: they may use features that it lacks"
+        return "which is newer than a server: they may use features that the server lacks"
     if numbers[:2] < min(versions)[:2]:
         return "an older series than any server: drivers may not use newer features"
     return ""
@@ -171,8 +174,8 @@ def _unknown(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis.of_servers(
             "server-version-unknown",
             nodes,
-            f"proxyctl could not query version and TLS from this machine: {reason}",
-            "run doctor on a machine from which the monitor's account can log in, or with --no-ask",
+            f"proxyctl could not query the version and TLS support from this machine: {reason}",
+            "run doctor on a machine from which the monitor's account can log in, or use --no-ask",
         )
 
 
@@ -190,7 +193,7 @@ def memory(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "digests-large",
             "stats_mysql_query_digest",
-            f"the digests take {size_text(facts.digest_bytes)}: reading them blocks the admin"
+            f"the digests take up {size_text(facts.digest_bytes)}: reading them blocks the admin"
             " interface for seconds",
             "empty the table with `proxyctl digest reset`",
         )
@@ -198,8 +201,8 @@ def memory(facts: Facts) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "memory-large",
             "memory",
-            f"ProxySQL holds {size_text(facts.resident_bytes)}",
-            "see what holds it: `proxyctl doctor --memory` measures the digests,"
+            f"ProxySQL uses {size_text(facts.resident_bytes)} of memory",
+            "find out what uses it: `proxyctl doctor --memory` measures the digests,"
             " stats_memory_metrics lists all parts. Queries wait while either is read",
         )
 

@@ -60,7 +60,7 @@ def _findings(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
             UpgradeFinding(
                 "routing-not-compared",
                 "queries",
-                f"no query was routed under both releases: {reason}",
+                f"queries were not routed under both releases: {reason}",
                 "correct the variable, then check again",
             )
         )

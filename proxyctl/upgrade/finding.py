@@ -36,19 +36,23 @@ class UpgradeCode(NamedTuple):
 _B, _A, _N = Moment
 
 CODES = {
-    "downgrade": UpgradeCode(_B, True, "The release is older than the present one."),
-    "not-saved": UpgradeCode(_B, True, "RUNTIME is not on DISK, and an upgrade restarts ProxySQL."),
+    "downgrade": UpgradeCode(_B, True, "The release is older than the current one."),
+    "not-saved": UpgradeCode(
+        _B, True, "RUNTIME is not saved to DISK, and an upgrade restarts ProxySQL."
+    ),
     "not-loaded": UpgradeCode(
-        _B, True, "DISK is not at RUNTIME: the restart of the upgrade publishes it."
+        _B, True, "DISK is not loaded to RUNTIME: the restart of the upgrade will publish it."
     ),
     "cluster-stops-syncing": UpgradeCode(
         _B, True, "Members of a ProxySQL Cluster with different versions do not sync."
     ),
-    "listener-opens": UpgradeCode(_B, True, "ProxySQL listens on a further address by itself."),
+    "listener-opens": UpgradeCode(
+        _B, True, "ProxySQL listens on an additional address by default."
+    ),
     "variable-gone": UpgradeCode(_B, True, "The release lacks a variable that is set."),
-    "variable-refused": UpgradeCode(_B, True, "The value of a variable does not fit the release."),
+    "variable-refused": UpgradeCode(_B, True, "The value of a variable is invalid in the release."),
     "default-changed": UpgradeCode(
-        _B, True, "A variable that nobody set has another default in the release."
+        _B, True, "A variable that is not set has a different default in the release."
     ),
     "table-gone": UpgradeCode(_B, True, "The release lacks a table that has rows."),
     "column-gone": UpgradeCode(_B, True, "The release lacks a column that rows use."),
@@ -57,7 +61,7 @@ CODES = {
         _B, True, "The files, checked for the release, have a mistake that they do not have now."
     ),
     "routing-not-compared": UpgradeCode(
-        _B, True, "A variable of digests does not fit one of the releases, so no query was routed."
+        _B, True, "A digest variable is invalid in one of the releases, so no queries were routed."
     ),
     "fast-routing-starts": UpgradeCode(
         _B, True, "Fast routing that ProxySQL skips after a last rule with apply 1 starts working."
@@ -74,44 +78,44 @@ CODES = {
         _B, True, "A client_addr with a subnet matches in only one of the two releases."
     ),
     "digest-may-change": UpgradeCode(
-        _B, True, "A row matches by the hash of a digest, and hashes of some queries change."
+        _B, True, "A row matches by the hash of a digest, and the hashes of some queries change."
     ),
     "password-rounds": UpgradeCode(
         _B,
         True,
-        "A hash of caching_sha2_password has a round count that the releases read differently.",
+        "A caching_sha2_password hash has a round count that the releases read differently.",
     ),
     "blue-green-discovery": UpgradeCode(
-        _B, True, "ProxySQL adds servers of Amazon RDS by itself during a blue/green switch."
+        _B, True, "ProxySQL adds Amazon RDS servers by itself during a blue/green switch."
     ),
     "lint": UpgradeCode(
         _B, True, "lint finds a mistake under the release that it does not find now."
     ),
     "routing-test-fails": UpgradeCode(
-        _B, True, "A routing test passes now, and fails under the release."
+        _B, True, "A routing test passes now but fails under the release."
     ),
     "routing-changes": UpgradeCode(
-        _B, True, "Digests that the instance has seen go elsewhere under the release."
+        _B, True, "Digests that the instance has seen are routed differently under the release."
     ),
-    "restart-applies": UpgradeCode(_N, False, "A variable on DISK takes effect with the restart."),
+    "restart-applies": UpgradeCode(_N, False, "A variable on DISK takes effect on restart."),
     "keep-alive-rule": UpgradeCode(
-        _A, False, "The rule that keeps fast routing alive is not needed any more."
+        _A, False, "The rule that keeps fast routing alive is no longer needed."
     ),
     "digests-count-anew": UpgradeCode(
-        _A, False, "Queries of some forms get another digest, which counts as new."
+        _A, False, "Some queries get a different digest and are counted as new."
     ),
-    "acts-by-itself": UpgradeCode(_A, False, "A new variable acts although nobody set it."),
-    "statistics-change": UpgradeCode(_A, False, "Statistics have other names or count more."),
+    "acts-by-itself": UpgradeCode(_A, False, "A new variable takes effect although it is not set."),
+    "statistics-change": UpgradeCode(_A, False, "Statistics have different names or count more."),
     "known-defect": UpgradeCode(_A, False, "A defect of the release that may matter."),
     "security-fixes-missing": UpgradeCode(
-        _A, False, "A later release closes security holes that the release has."
+        _A, False, "A later release fixes vulnerabilities that the release has."
     ),
-    "security-fixes": UpgradeCode(_N, False, "The release closes security holes."),
+    "security-fixes": UpgradeCode(_N, False, "The release fixes vulnerabilities."),
     "security-fixes-lost": UpgradeCode(
-        _B, True, "The release has security holes that the present one does not have."
+        _B, True, "The release has vulnerabilities that the current one does not have."
     ),
-    "new-in-release": UpgradeCode(_N, False, "The release has variables and tables of its own."),
-    "not-proven": UpgradeCode(_N, False, "proxyctl was never run on the release."),
+    "new-in-release": UpgradeCode(_N, False, "The release adds variables and tables."),
+    "not-proven": UpgradeCode(_N, False, "proxyctl has never been run on the release."),
 }
 """All kinds of findings, in the order in which to act on them. Codes are stable."""
 

@@ -51,7 +51,7 @@ def subject_of_files(
     version = version or files.version
     if version is None:
         raise UsageError(
-            "the files do not name the ProxySQL that they are for",
+            "the files do not name the ProxySQL version that they are for",
             fix="write `proxysql_version: X.Y.Z` in the files, or give --proxysql-version X.Y.Z; or"
             " check an instance with --host, --instance or --all",
         )

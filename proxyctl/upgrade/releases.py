@@ -23,7 +23,7 @@ def restart(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "not-saved",
             module,
-            "the restart of an upgrade brings DISK back, which RUNTIME differs from",
+            "the restart of an upgrade loads DISK, which differs from RUNTIME",
             f"to keep what runs, SAVE {module} TO DISK; otherwise LOAD {module} FROM DISK and TO"
             " RUNTIME",
             tuple(map(Reliance, rows)),
@@ -32,7 +32,7 @@ def restart(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "not-loaded",
             module,
-            "DISK and MEMORY differ from RUNTIME: the restart of an upgrade publishes them",
+            "DISK and MEMORY differ from RUNTIME: the restart of an upgrade will publish them",
             f"to publish now, LOAD {module} TO RUNTIME; to drop the edits, SAVE {module} TO MEMORY"
             " and TO DISK",
             tuple(map(Reliance, rows)),
@@ -48,13 +48,13 @@ def direction(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     """Yield that a change of release is a downgrade."""
     if subject.to < subject.version:
         had, has = (version.has(parse_version(PGSQL)) for version in (subject.version, subject.to))
-        closes = f"; {subject.to} listens on no port for PostgreSQL" if had and not has else ""
+        closes = f"; {subject.to} does not listen for PostgreSQL" if had and not has else ""
         yield UpgradeFinding(
             "downgrade",
             "ProxySQL",
             f"{subject.version} -> {subject.to} is a downgrade: what {subject.to} does not know"
-            f" stays on DISK without effect, and is in force again after the next upgrade{closes}",
-            "keep a copy of proxysql.db, and decide what of the findings below you can do without",
+            f" stays on DISK without effect, and takes effect again after the next upgrade{closes}",
+            "keep a copy of proxysql.db, and decide which of the settings below you can do without",
         )
 
 
@@ -69,7 +69,7 @@ def cluster(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
             "cluster-stops-syncing",
             "proxysql_servers",
             "members with different versions do not sync, so a change during the upgrade reaches"
-            " one of them only",
+            " only one of them",
             "change nothing until all members run the same version, or apply the files to each"
             " member (`--all`)",
             subject.rows("proxysql_servers", rows),
@@ -79,11 +79,11 @@ def cluster(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
 def security(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     """Yield the security fixes that the upgrade gains, loses and still lacks."""
     for code, chosen, text, fix in (
-        ("security-fixes", subject.comes, "closes", ""),
+        ("security-fixes", subject.comes, "fixes", ""),
         (
             "security-fixes-lost",
             subject.goes,
-            "has, unlike the present release,",
+            "has, unlike the current release,",
             "downgrade to a release that has the fixes",
         ),
     ):
@@ -100,7 +100,7 @@ def security(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "security-fixes-missing",
             "ProxySQL",
-            f"{subject.to} has known security holes: {listed}",
+            f"{subject.to} has known vulnerabilities: {listed}",
             f"upgrade to {missing[-1][0]} or newer",
         )
 
@@ -123,8 +123,8 @@ def new(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "not-proven",
             "proxyctl",
-            f"proxyctl was run on releases up to {NEWEST_PROVEN}; what it says of later ones comes"
-            " from their source and release notes",
+            f"proxyctl has been run on releases up to {NEWEST_PROVEN}; what it says about later"
+            " ones comes from their source and release notes",
         )
 
 
@@ -194,11 +194,12 @@ KNOWN_CHANGES = (
         Version(3, 0, 1),
         None,
         "statistics",
-        "stats_memory_metrics names query_digest_memory mysql_query_digest_memory,"
-        " stats_mysql_global names whitelisted_sqli_fingerprint mysql_whitelisted_sqli_fingerprint,"
-        " and stats_mysql_errors also counts 9001, 9002 and the errors of rules",
+        "query_digest_memory becomes mysql_query_digest_memory in stats_memory_metrics,"
+        " whitelisted_sqli_fingerprint becomes mysql_whitelisted_sqli_fingerprint in"
+        " stats_mysql_global, and stats_mysql_errors also counts 9001, 9002 and the errors of"
+        " rules",
         "adapt dashboards, and alerts on the sum of stats_mysql_errors",
-        undone="statistics have the names of 2.x again (query_digest_memory,"
+        undone="statistics have their 2.x names again (query_digest_memory,"
         " whitelisted_sqli_fingerprint), and stats_mysql_errors no longer counts 9001, 9002 and the"
         " errors of rules",
     ),
@@ -207,9 +208,9 @@ KNOWN_CHANGES = (
         Version(3, 0, 6),
         None,
         "Prometheus",
-        "the metrics get a label protocol (mysql or pgsql)",
+        "the metrics gain a label, protocol (mysql or pgsql)",
         "adapt dashboards and alerts",
-        undone="the metrics lose the label protocol",
+        undone="the metrics lose the protocol label",
     ),
     KnownChange(
         "known-defect",
@@ -225,8 +226,8 @@ KNOWN_CHANGES = (
         Version(3, 0, 2),
         None,
         "SET",
-        "one report says that a SET of several variables (sql_mode, NAMES and others together),"
-        " which passed in 2.7.2, locks sessions to a hostgroup (issue 5771); 2.7.1 and 3.0.3 treat"
+        "one report says that a SET of several variables (such as sql_mode and NAMES together),"
+        " which worked in 2.7.2, locks sessions to a hostgroup (issue 5771); 2.7.1 and 3.0.3 treat"
         " 88 forms of SET alike",
         "watch hostgroup_locked_set_cmds in stats_mysql_global after the upgrade",
     ),
@@ -235,8 +236,8 @@ KNOWN_CHANGES = (
         Version(3, 0, 7),
         Version(3, 0, 8),
         "JDBC",
-        "batches of JDBC with rewriteBatchedStatements are broken (issue 5672)",
-        "take another release if an application uses it",
+        "JDBC batches with rewriteBatchedStatements are broken (issue 5672)",
+        "choose a different release if an application uses it",
     ),
     KnownChange(
         "password-rounds",
@@ -254,7 +255,7 @@ KNOWN_CHANGES = (
         None,
         "mysql-aws_blue_green_deployment_auto_discovery",
         "it is 1 by default: during a blue/green switch of Amazon RDS the monitor adds servers at"
-        " RUNTIME, and their hostgroups stay until somebody removes them",
+        " RUNTIME, and their hostgroups remain until you remove them",
         "set it to 0 after the upgrade if you do not want that; expect drift during a switch",
         _amazon_servers,
     ),
@@ -263,16 +264,16 @@ KNOWN_CHANGES = (
         Version(3, 0, 5),
         None,
         "mysql-select_version_forwarding",
-        "it decides whether ProxySQL or a server answers SELECT @@version, and is 3 by default",
-        "look at what clients get after the upgrade",
+        "it determines whether ProxySQL or a server answers SELECT @@version, and is 3 by default",
+        "check the version that clients get after the upgrade",
     ),
     KnownChange(
         "acts-by-itself",
         Version(3, 0, 4),
         None,
         "mysql-fast_forward_grace_close_ms",
-        "it is 5000 by default, a grace time for the end of sessions in fast forward",
-        "set it after the upgrade if 5 s are too long",
+        "it is 5000 by default: a grace period before fast-forward sessions are closed",
+        "set it after the upgrade if 5 s is too long",
         _fast_forward_users,
     ),
 )

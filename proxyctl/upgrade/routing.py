@@ -60,7 +60,7 @@ def _fast_routing(subject: UpgradeSubject, dialect: Dialect) -> Iterator[Upgrade
         yield UpgradeFinding(
             "fast-routing-starts" if starts else "fast-routing-stops",
             fast,
-            f"{skipped}; from {subject.to} on, queries that match no rule follow them"
+            f"{skipped}; from {subject.to} on, queries that match no rule follow these rows"
             if starts
             else f"in {subject.to}, {skipped}",
             "decide whether queries should follow these rows: `proxyctl explain` with"
@@ -102,7 +102,8 @@ def _patterns(
             f"{engines[0]} now, {engines[1]} in {subject.to}: {reason}"
             if engines[0] is not engines[1]
             else reason,
-            "write the pattern so that both engines read it alike, and test it with routing_tests",
+            "write the pattern so that both engines read it the same way, and test it with"
+            " routing_tests",
             subject.rows(dialect.rules, keys),
         )
 
@@ -112,14 +113,14 @@ def _pattern_changes(old: Rule, new: Rule, engines: Sequence[RegexEngine]) -> It
     is_other_engine = engines[0] is not engines[1]
     for column in ("match_digest", "match_pattern"):
         if column in old.broken and column not in new.broken:
-            yield f"{column} compiles in {engines[1]} only: {old.broken[column]}"
+            yield f"{column} compiles only in {engines[1]}: {old.broken[column]}"
         elif column in new.broken and column not in old.broken:
-            yield f"{column} compiles in {engines[0]} only: {new.broken[column]}"
+            yield f"{column} compiles only in {engines[0]}: {new.broken[column]}"
         elif column in new.broken and old.negated and (column in new.dead) != (column in old.dead):
             what = ("every query now", "none then")
             if column in old.dead:
                 what = ("none now", "every query then")
-            yield f"{column} does not compile, and negated it matches {what[0]}, {what[1]}"
+            yield f"{column} does not compile; negated, it matches {what[0]}, {what[1]}"
         elif is_other_engine and column in old.unverified:
             yield f"{column} has syntax that the engines may read differently"
     if is_other_engine and new.replacement is not None and _has_other_escapes(new.replacement):
@@ -151,7 +152,7 @@ def _subnets(
         yield UpgradeFinding(
             "subnet-changes",
             f"{dialect.rules}.client_addr",
-            f"a client_addr such as 10.1.0.0/16 fits {now} now, and {then} in {subject.to}",
+            f"a client_addr such as 10.1.0.0/16 matches {now} now, but {then} in {subject.to}",
             "decide whether these rules should apply to the clients of their subnets",
             subject.rows(dialect.rules, changed),
         )
@@ -163,7 +164,7 @@ _FORMS: Mapping[Version, str] = {
     DIGESTS_DROP_LAST_COMMENT: "queries that end with a comment (`SELECT 1 -- text`)",
     KEEPS_OPTIMIZER_HINTS: "queries with an optimizer hint (`/*+ ... */`)",
 }
-_PGSQL_FORM = "queries of PostgreSQL"
+_PGSQL_FORM = "PostgreSQL queries"
 
 
 def changed_forms(subject: UpgradeSubject) -> list[str]:
@@ -176,7 +177,7 @@ def changed_forms(subject: UpgradeSubject) -> list[str]:
         for options in (digester_of(side).options for side in (subject.before, subject.after))
     ]
     if limits[0] != limits[1]:
-        forms.append("queries with lists (mysql-query_digests_grouping_limit has another effect)")
+        forms.append("queries with lists (mysql-query_digests_grouping_limit works differently)")
     has_pgsql = any(subject.cells(PGSQL.users))
     if has_pgsql and (subject.comes(PGSQL_DIGESTS) or subject.goes(PGSQL_DIGESTS)):
         forms.append(_PGSQL_FORM)
@@ -195,12 +196,12 @@ def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
                 yield UpgradeFinding(
                     "digest-may-change",
                     f"{table}.digest",
-                    f"ProxySQL {subject.to} has another digest for {listed}; a row with the old"
+                    f"ProxySQL {subject.to} has a different digest for {listed}; a row with the old"
                     " hash no longer matches such a query, and a digest does not show which form a"
                     " query has",
                     "if the application sends such queries, add a row with the digest that"
                     f" `proxyctl explain QUERY --proxysql-version {subject.to}` shows, and delete"
-                    " the old one after the upgrade; `--events` decides it for logged queries",
+                    " the old one after the upgrade; `--events` settles it for logged queries",
                     rows,
                 )
     renewed = () if subject.logged is None else tuple(subject.logged.renewed.values())
@@ -208,8 +209,8 @@ def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "digests-count-anew",
             "digests",
-            f"{listed[0].upper()}{listed[1:]} have another digest in {subject.to}: it counts as"
-            " new",
+            f"{listed[0].upper()}{listed[1:]} have a different digest in {subject.to} and are"
+            " counted as new",
             "take a `proxyctl digest snapshot` before and after; expect such digests as new in"
             " `digest diff` and `digest regressions`",
             tuple(Reliance(f"{one.digest} {shown(one.text)}: {one.after}") for one in renewed),
@@ -306,14 +307,15 @@ def seen_digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     if not result.may_change:
         return
     certain, may = result.changed.entries, result.undecided.entries
-    parts = [f"{counted(certain, 'digest')} for sure"] if certain else []
-    parts += [f"{counted(may, 'digest')} perhaps"] if may else []
+    parts = [f"{counted(certain, 'digest')} for certain"] if certain else []
+    parts += [f"{counted(may, 'digest')} possibly"] if may else []
     yield UpgradeFinding(
         "routing-changes",
         "digests seen" if subject.logged is None else "logged queries",
-        f"ProxySQL {subject.to} routes, rewrites or caches {' and '.join(parts)} in another way",
+        f"ProxySQL {subject.to} routes, rewrites or caches some queries differently:"
+        f" {', '.join(parts)}",
         f"compare with `proxyctl explain QUERY --proxysql-version {subject.to}`, and decide whether"
-        " the queries may go there",
+        " the new routing is acceptable",
         tuple(map(_changed_text, result.entries)),
     )
 

@@ -22,7 +22,7 @@ def tables(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
                 "table-gone",
                 name,
                 f"ProxySQL {subject.to} has no such table: its rows have no effect",
-                "decide what takes the place of the rows; remove the section from the files",
+                "decide what replaces the rows, and remove the section from the files",
                 subject.rows(name, held.rows),
             )
             continue
@@ -44,7 +44,7 @@ def _of_column(
                 "column-gone",
                 f"{name}.{column.name}",
                 f"ProxySQL {subject.to} has no such column",
-                "decide whether the rows can do without it; remove it from the files",
+                "decide whether the rows can do without it, and remove it from the files",
                 subject.rows(name, used),
             )
         return
@@ -61,7 +61,7 @@ def _of_column(
             "value-refused",
             f"{name}.{column.name}",
             f"ProxySQL {subject.to} {reason}",
-            "write a value that both releases take",
+            "write a value that both releases accept",
             subject.rows(name, keys),
         )
 

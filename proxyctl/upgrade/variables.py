@@ -39,9 +39,10 @@ def variables(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         yield UpgradeFinding(
             "variable-gone",
             gone[0] if len(gone) == 1 else counted(len(gone), "variable"),
-            f"the source of {_UNLISTED_IN} does not list it; the release that dropped it is not"
-            " known",
-            "after the upgrade, see whether RUNTIME still has it; if not, remove it from the files",
+            f"the source of {_UNLISTED_IN} does not list it; it is not known which release dropped"
+            " it",
+            "after the upgrade, check whether RUNTIME still has it; if not, remove it from the"
+            " files",
             tuple(map(subject.setting, gone)),
         )
 
@@ -54,7 +55,7 @@ def _of_variable(subject: UpgradeSubject, variable: Variable) -> Iterator[Upgrad
                 "variable-gone",
                 name,
                 f"ProxySQL {to} has no such variable: its row stays on DISK, without effect",
-                f"decide whether {to} can do without it; remove it from the files",
+                "decide whether you can do without it, and remove it from the files",
                 (subject.setting(name),),
             )
         return
@@ -63,7 +64,7 @@ def _of_variable(subject: UpgradeSubject, variable: Variable) -> Iterator[Upgrad
             yield UpgradeFinding(
                 "variable-refused",
                 name,
-                f"the value does not fit ProxySQL {to}: {reason}",
+                f"the value is invalid in ProxySQL {to}: {reason}",
                 "set a value that both releases accept",
                 (subject.setting(name),),
             )
@@ -73,10 +74,10 @@ def _of_variable(subject: UpgradeSubject, variable: Variable) -> Iterator[Upgrad
         yield UpgradeFinding(
             "default-changed",
             name,
-            f"the default changes from {shown(old)} to {shown(new)}: a new instance gets it, an"
-            " upgraded one keeps what is on its DISK",
+            f"the default changes from {shown(old)} to {shown(new)}: a new instance gets the new"
+            " default, an upgraded one keeps what is on its DISK",
             f"set it in the files, for example variables: {{{name}: {shown(old)}}}",
-            (Reliance(f"{name}, which nobody set"),),
+            (Reliance(f"{name}, which is not set"),),
         )
 
 
@@ -125,7 +126,7 @@ def _listeners(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
         if name in subject.before.variables
     ]
     listed = " and ".join(f"{default} ({name})" for name, default in opening.items())
-    clash = f"; {' and '.join(taken)} has the same port" if taken else ""
+    clash = f"; {' and '.join(taken)} already uses the same port" if taken else ""
     yield UpgradeFinding(
         "listener-opens",
         "PostgreSQL",
@@ -164,5 +165,5 @@ def new_variables_text(version: Version, to: Version) -> str:
         named += f" and {len(own) - _MOST_NAMED} more"
     pgsql = len(names) - len(own)
     parts = [f"{counted(len(own), 'variable')} ({named})"] if own else []
-    parts += [f"{pgsql} variables of PostgreSQL"] if pgsql else []
+    parts += [f"{pgsql} PostgreSQL variables"] if pgsql else []
     return " and ".join(parts)

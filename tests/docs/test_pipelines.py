@@ -361,7 +361,7 @@ def test_a_merge_is_applied_and_an_edit_by_hand_is_drift(runner: Runner) -> None
     assert (drift.returncode, doctor.returncode) == (2, 0), (drift, doctor)
     assert "2 without drift, 1 drifted: px2." in drift.stdout
     # Such a LOAD leaves nobody to read until the monitor looks again, which a sandbox never does.
-    assert "no server: a sandbox has no monitor" in doctor.stdout
+    assert "no servers: a sandbox has no monitor" in doctor.stdout
 
 
 def test_an_apply_that_is_cancelled_stops_and_says_what_it_has_done(runner: Runner) -> None:

@@ -181,7 +181,9 @@ def check_postgresql(instance: Instance, project: Project) -> None:
     exported = proxyctl("export")
     assert "pgsql server db1:5432 in hostgroup 10: status SHUNNED is left out" in exported.err
     doctor = proxyctl("doctor", "--no-ask").out
-    assert "db1:5432: server-stays-shunned [error] takes no queries in pgsql hostgroup 10" in doctor
+    assert (
+        "db1:5432: server-stays-shunned [error] receives no queries in pgsql hostgroup 10" in doctor
+    )
     project.write(UNSET.replace("mysql", "pgsql"))
     assert "left alone   pgsql db1:5432 in hostgroup 10 SHUNNED, which" in plan().out
     project.write(ONLINE.replace("mysql", "pgsql"))

@@ -44,7 +44,7 @@ ASLEEP = "keep_fast_routing_alive: false\n" + _rule("match_digest: x, apply: tru
 HASHED = "$A$010$aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
 CASES = [
-    UpgradeCase("downgrade", "3.0.3", "2.7.1", SERVERS, "on no port for PostgreSQL", ()),
+    UpgradeCase("downgrade", "3.0.3", "2.7.1", SERVERS, "does not listen for PostgreSQL", ()),
     UpgradeCase(
         "cluster-stops-syncing",
         "3.0.3",
@@ -59,7 +59,7 @@ CASES = [
         "2.7.1",
         "3.0.3",
         'variables: {mysql-interfaces: "127.0.0.1:6133"}\n',
-        "mysql-interfaces has the same port",
+        "mysql-interfaces already uses the same port",
         ("mysql-interfaces = 127.0.0.1:6133",),
     ),
     UpgradeCase(
@@ -99,7 +99,7 @@ CASES = [
         "3.0.3",
         "2.7.1",
         "variables: {mysql-query_digests_grouping_limit: 200}\n",
-        "no query was routed",
+        "queries were not routed",
         (),
     ),
     UpgradeCase(
@@ -108,7 +108,7 @@ CASES = [
         "2.7.1",
         SERVERS,
         "the default changes from 5.5.30 to 8.0.11",
-        ("mysql-server_version, which nobody set",),
+        ("mysql-server_version, which is not set",),
     ),
     UpgradeCase(
         "table-gone",
@@ -223,8 +223,8 @@ CASES = [
     UpgradeCase("known-defect", "2.7.1", "3.0.3", SERVERS, "answered twice", ()),
     UpgradeCase("known-defect", "3.0.12", "3.0.3", SERVERS, "answered twice", ()),
     UpgradeCase("known-defect", "3.0.8", "3.0.7", SERVERS, "rewriteBatchedStatements", ()),
-    UpgradeCase("statistics-change", "3.0.3", "2.7.1", SERVERS, "names of 2.x again", ()),
-    UpgradeCase("statistics-change", "3.0.6", "3.0.5", SERVERS, "lose the label protocol", ()),
+    UpgradeCase("statistics-change", "3.0.3", "2.7.1", SERVERS, "their 2.x names again", ()),
+    UpgradeCase("statistics-change", "3.0.6", "3.0.5", SERVERS, "lose the protocol label", ()),
     UpgradeCase(
         "password-rounds",
         "3.0.8",

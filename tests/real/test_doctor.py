@@ -118,7 +118,7 @@ def test_a_certificate_that_expires_soon(proxysql: ProxySQL, tmp_path: Path) -> 
     with AdminClient(replace(login(proxysql), host="127.1")) as client:
         _, note = settings.certificate(read_facts(client, asks=False))
     assert note.code == "certificate-of-other-host"
-    assert note.message.startswith("it is for proxysql.example.com: clients that compare names")
+    assert note.message.startswith("it is for proxysql.example.com: clients that verify names")
 
 
 def test_a_wrong_monitor_password(proxysql: ProxySQL) -> None:

@@ -177,7 +177,7 @@ def _upgraded_as_said(server: ProxySQL, said: Any, before: Held, after: Held) ->
 def _downgraded_as_said(said: Any, before: Held, after: Held) -> None:
     """Compare what a downgrade changed with what was said about it."""
     (downgrade,) = _of(said, "downgrade")
-    assert "listens on no port for PostgreSQL" in downgrade["message"]
+    assert "does not listen for PostgreSQL" in downgrade["message"]
     assert [one["subject"] for one in _of(said, "table-gone")] == ["pgsql_servers"]
     assert "pgsql_servers" not in after["tables"]
     gone = [one["subject"] for one in _of(said, "variable-gone")]
