@@ -155,12 +155,12 @@ def read_members(
         )
     nodes, silent = listed_members([], answer)
     if not nodes and not silent:
-        raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
+        raise InstanceError(f"{seed}: wsrep_incoming_addresses does not list any cluster members")
     answers: dict[Node, NodeAnswer] = {}
     while unasked := nodes - answers.keys():
         if len(nodes) > _MOST_MEMBERS:
             raise InstanceError(
-                f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any"
+                f"{seed}: wsrep_incoming_addresses lists {len(nodes):,} members, more than any"
                 " cluster has"
             )
         answers |= ask_nodes(sorted(unasked), account)
@@ -169,7 +169,7 @@ def read_members(
         raise InstanceError(
             f"{seed}: {counted(silent, 'member')} of the cluster"
             f" {'does not report its' if silent == 1 else 'do not report their'} address",
-            fix="set wsrep_node_incoming_address there",
+            fix="set wsrep_node_incoming_address on those nodes",
         )
     members = {node: answers[node] for node in sorted(nodes)}
     return answer.variables.get("wsrep_cluster_name", ""), members

@@ -152,8 +152,8 @@ def _check_configured(state: ServerState, node: Node) -> None:
         raise RefusedError(
             f"{name} is out of service in MEMORY and on DISK (OFFLINE_SOFT, or weight 0 and"
             " max_connections 0)",
-            fix="change it where that was configured: in the files, or with nodes restore at the"
-            " member of the ProxySQL Cluster where it was drained",
+            fix="change it where it was configured: in the files, or with nodes restore on the"
+            " ProxySQL Cluster member where it was drained",
         )
 
 
@@ -162,9 +162,9 @@ def _check_not_shunned(state: ServerState, node: Node) -> None:
     hostgroups = sorted({str(key[0]) for key in state.shunned if key[1:] == node}, key=int)
     if hostgroups:
         raise RefusedError(
-            f"{node_text(node)} stays SHUNNED in hostgroup {', '.join(hostgroups)}: MEMORY and DISK"
-            " hold SHUNNED, and ProxySQL never undoes that",
-            fix="write `status: ONLINE` into the files and apply them",
+            f"{node_text(node)} stays SHUNNED in hostgroup {', '.join(hostgroups)}: it is SHUNNED"
+            " in MEMORY and on DISK, and ProxySQL never reverses that",
+            fix="write `status: ONLINE` in the files and apply them",
         )
 
 
@@ -224,7 +224,7 @@ class _LockedServers:
             raise RefusedError(
                 f"{self.client.address}: the monitor is off (mysql-monitor_enabled) and would not"
                 " move the nodes of a family",
-                fix="set it to true, then try again",
+                fix="set it to true and try again",
             )
         self.lock.forget_leftovers([_SERVERS.name])
         diff = module.servers
@@ -386,7 +386,7 @@ def wait_until_unused(
                 time.sleep(_POLL_S)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
-            f"interrupted: {name} is drained, and may still be in use", fix=fix
+            f"interrupted: {name} is drained but may still be in use", fix=fix
         ) from error
     except InstanceError as error:
         then = [*error.then, f"{name} was drained; it is not known whether it is still in use"]

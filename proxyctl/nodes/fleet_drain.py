@@ -239,7 +239,7 @@ class NodeOperation:
             else:
                 self._set(target, NodeState.UNDONE, outcome.error)
                 self._request.each.reporter.progress(
-                    f"{target.name}: {self._name} is restored, since the drain stopped"
+                    f"{target.name}: {self._name} is restored, because the drain stopped"
                 )
 
     def _to_undo(self) -> Iterator[tuple[Target, NodeOutcome]]:
@@ -266,7 +266,7 @@ class NodeOperation:
         except KeyboardInterrupt:
             self._was_interrupted = True
             self._request.each.reporter.progress(
-                f"interrupted: {self._name} is drained, and may still be in use"
+                f"interrupted: {self._name} is drained but may still be in use"
             )
             return
         errors = {failure.name: failure.error for failure in failed}
@@ -306,8 +306,8 @@ def _refuse_members(having: Sequence[NodesOfInstance]) -> None:
         if len(positions) > 1:
             names = ", ".join(having[position].target.name for position in positions)
             raise RefusedError(
-                f"no instance was changed: {names} are members of one ProxySQL Cluster, and each"
+                f"no instance was changed: {names} are members of one ProxySQL Cluster, so each"
                 " takes over what another loads",
-                fix="leave out --all: drain the node at one of them with --instance, and restore it"
-                " at the same one",
+                fix="leave out --all: drain the node on one of them with --instance, and restore it"
+                " on the same one",
             )

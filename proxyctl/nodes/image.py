@@ -88,7 +88,7 @@ def find_node(text: str, nodes: Collection[Node]) -> Node:
     if len(fitting) == 1:
         return fitting[0]
     names = sorted(map(node_text, fitting or nodes))
-    problem = "several nodes of that name" if fitting else "no such node"
+    problem = "several nodes with that name" if fitting else "no such node"
     raise UsageError(f"{text or repr(text)}: {problem}", fix=_fix(text, names))
 
 
@@ -193,9 +193,10 @@ def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objectio
         server.node == node and server.status == "OFFLINE_SOFT" for server in servers
     ):
         yield Objection(
-            f"the other members of the ProxySQL Cluster take over that {node_text(node)} is"
-            " OFFLINE_SOFT, to DISK as well, and an apply at one of them makes it permanent here",
-            "write `status: OFFLINE_SOFT` into the files and apply them",
+            f"the other members of the ProxySQL Cluster will take over the OFFLINE_SOFT of"
+            f" {node_text(node)}, also to DISK, and an apply on one of them will make it permanent"
+            " here",
+            "write `status: OFFLINE_SOFT` in the files and apply them",
         )
     yield from _emptied(state, node, image)
 
@@ -230,8 +231,8 @@ def _writer_stays_alone(
     usable = {server.node for server in servers if server.hostgroup in serving and server.serves}
     if len(usable - {node}) < 2:
         yield Objection(
-            f"hostgroup {family.reader} would have no usable server: its last other node becomes"
-            " the writer",
+            f"hostgroup {family.reader} would have no usable server: its last other node would"
+            " become the writer",
             _ANOTHER,
         )
 

@@ -52,12 +52,12 @@ class Origin(StrEnum):
     """Why an instance differs, in words."""
 
     FILES = "the files changed"
-    EMPTY = "the instance holds none of the rows"
+    EMPTY = "the instance has none of the managed rows"
     RESTARTED = "ProxySQL was restarted"
     STARTED = "ProxySQL has just started"
     INTERRUPTED = "an apply was killed"
     EDIT = "someone else changed the instance"
-    UNKNOWN = "it differed when the watch first saw it"
+    UNKNOWN = "the instance differed when the watch first saw it"
 
 
 _WITH_GRACE = (Origin.EDIT, Origin.UNKNOWN)
@@ -201,10 +201,10 @@ def _decision(
     if not rules.applies:
         return Decision(Action.REPORT, Situation.DIFFERS, origin, change)
     if change in memory.failed:
-        reason = "its apply failed: nothing is tried until the files or the instance change"
+        reason = "its apply failed: the watch tries again when the files or the instance change"
         return Decision(Action.WAIT, Situation.FAILED, reason, change)
     if origin in _WITH_GRACE and now < memory.differs_since + rules.grace_s:
-        reason = f"{origin}; it is reverted {rules.grace_s:g} s after it was first seen"
+        reason = f"{origin}; it will be reverted {rules.grace_s:g} s after it was first seen"
         return Decision(Action.WAIT, Situation.EDITED, reason, change)
     if is_paused:
         return Decision(Action.WAIT, Situation.PAUSED, f"{origin}; applies are paused", change)

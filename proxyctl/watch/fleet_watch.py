@@ -97,7 +97,9 @@ class PausedRollout:
         """Return an error for each instance if applies are paused."""
         if not self._is_paused():
             return {}
-        return {target: RefusedError("applies were paused meanwhile") for target in targets}
+        return {
+            target: RefusedError("applies have been paused in the meantime") for target in targets
+        }
 
     def after(
         self, _units: Sequence[Mapping[Target, Rolled]], _rollout: str, _earlier: Sequence[str]
@@ -132,7 +134,7 @@ class FleetWatch:
         began = self._request.now()
         is_paused = self._request.rules.applies and self._request.is_paused()
         text = "the pause file exists: nothing is applied" if is_paused else ""
-        self._say("paused", text, ("resumed", "the pause file is gone"), Level.WARNING)
+        self._say("paused", text, ("resumed", "the pause file has been removed"), Level.WARNING)
         mistakes, are_known = self._look(is_paused=is_paused)
         self.status = WatchStatus(
             self._statuses(),
@@ -197,7 +199,7 @@ class FleetWatch:
         kept = {name for name, one in others.items() if one.dns in unresolved}
         self._leave_unplanned(kept)
         for name in others.keys() - kept:
-            self._event(name, "gone", "no longer an instance of the files", Level.INFO)
+            self._event(name, "gone", "the files no longer list this instance", Level.INFO)
             del self._instances[name]
         for target in targets:
             status = InstanceStatus(target.name, target.login.address)
@@ -328,7 +330,9 @@ class FleetWatch:
         one, reading = self._instances[rolled.name], self._readings[rolled.name]
         status, error = one.status, rolled.error
         if rolled.state is State.NOT_TOUCHED:
-            reason = "applies had stopped: one failed or was interrupted, or they were paused"
+            reason = (
+                "applies had already stopped: one failed or was interrupted, or they were paused"
+            )
             self._note_not_applied(one, reason)
         elif error is None:
             one.memory, one.decision = applied(one.memory, reading)
@@ -433,7 +437,7 @@ def hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Deci
         ]
         for name in names:
             if waiting and decisions[name].action is Action.APPLY:
-                reason = f"{waiting[0]}, a member of the same ProxySQL Cluster, must not change"
+                reason = f"{waiting[0]}, a member of the same ProxySQL Cluster, must not be changed"
                 decisions[name] = Decision(Action.WAIT, Situation.DIFFERS, reason, reason)
 
 
@@ -455,9 +459,9 @@ def _refitted(error: ProxyctlError) -> ProxyctlError:
 def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Sequence[str]]:
     """Return name, message, level and details of the event after an apply that succeeded."""
     if rolled.state is State.IN_SYNC:
-        return "in_sync", "another command applied the same meanwhile", Level.INFO, ()
+        return "in_sync", "another command has made the same change in the meantime", Level.INFO, ()
     if rolled.state is State.FOLLOWED:
-        return "followed", "follows the member of its cluster that was changed", Level.INFO, ()
+        return "followed", "has taken over the change from another cluster member", Level.INFO, ()
     counts = planned.plan.counts()
     text = f"{counts['add']} added, {counts['change']} changed, {counts['delete']} deleted"
     details = [*rolled.notes, *([f"snapshot: {rolled.snapshot}"] if rolled.snapshot else [])]

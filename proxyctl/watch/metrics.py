@@ -54,18 +54,18 @@ def registry_of(status: Callable[[], WatchStatus]) -> CollectorRegistry:
 def _watch_metrics(status: WatchStatus) -> Iterator[Metric]:
     """Yield the metrics that concern no instance."""
     yield CounterMetricFamily(
-        "proxyctl_watch_rounds_total", "Rounds that have ended.", status.rounds
+        "proxyctl_watch_rounds_total", "Number of completed rounds.", status.rounds
     )
     gauges: dict[str, tuple[str, float | None]] = {
         "watch_round_duration_seconds": ("How long the last round took.", status.round_s),
         "watch_round_timestamp_seconds": ("When the last round ended.", status.ended_at),
         "watch_paused": ("1 while the pause file exists.", status.is_paused),
-        "watch_instances": ("Instances that are watched.", len(status.instances)),
+        "watch_instances": ("Number of watched instances.", len(status.instances)),
         "watch_instances_known": ("0 while not all instances are known.", status.are_known),
         "files_valid": ("0 while the files have mistakes.", status.mistakes == 0),
-        "files_mistakes": ("Mistakes in the files.", status.mistakes),
+        "files_mistakes": ("Number of mistakes in the files.", status.mistakes),
         "files_changed_timestamp_seconds": (
-            "When the newest of the files was changed.",
+            "When the most recently changed file was changed.",
             status.files_changed_at,
         ),
     }
@@ -110,7 +110,7 @@ _INSTANCE_METRICS: tuple[
 ] = (
     (
         "instance_up",
-        "1 if the instance answered when it was last asked.",
+        "1 if the instance answered when it was last queried.",
         (),
         lambda one: _only(one.is_up),
     ),
@@ -128,13 +128,13 @@ _INSTANCE_METRICS: tuple[
     ),
     (
         "instance_differing_rows",
-        "Rows and variables that differ from the files in the layer.",
+        "Number of rows and variables in the layer that differ from the files.",
         ("layer",),
         _rows,
     ),
     (
         "instance_refusals",
-        "Reasons why an apply is refused.",
+        "Number of reasons why an apply is refused.",
         ("code",),
         _refusals,
     ),
@@ -170,7 +170,7 @@ _INSTANCE_METRICS: tuple[
     ),
     (
         "instance_applies_total",
-        "Applies since the watch began, by result.",
+        "Number of applies since the watch started, by result.",
         ("result",),
         _applies,
     ),

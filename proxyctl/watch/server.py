@@ -61,7 +61,7 @@ def served(host: str, port: int, watch: ServedWatch) -> Iterator[int]:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         raise ProxyctlError(
             f"--metrics {address}: {os_reason(error)}",
-            fix="choose another address, or stop what listens there",
+            fix="choose another address, or stop the process that listens there",
         ) from error
     with server:
         thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)

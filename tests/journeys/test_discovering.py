@@ -27,7 +27,7 @@ pxc_clusters:
 @pytest.mark.parametrize(
     ("addresses", "reason"),
     [
-        (b"", "names no member of a cluster"),
+        (b"", "does not list any cluster members"),
         (b",".join(b"db%d" % number for number in range(20_000)), "names 20,000 members"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_member_that_the_seed_does_not_name(cluster: GaleraCluster, offline: P
     ):
         for node in cluster.nodes.values():
             node.wsrep_incoming_addresses = ",".join(named)
-        ended(discover(addresses[1]), 1, reason, "set wsrep_node_incoming_address there")
+        ended(discover(addresses[1]), 1, reason, "set wsrep_node_incoming_address on those nodes")
     # A garbd has no address; it stands there as an empty one.
     for node in cluster.nodes.values():
         node.wsrep_incoming_addresses = ",".join(["", *addresses[:2]])

@@ -117,7 +117,7 @@ def test_an_instance_without_the_node_is_named(fleet: list[Sandbox]) -> None:
 def test_a_node_that_no_instance_has(fleet: list[Sandbox]) -> None:
     ended(proxyctl("nodes", "drain", "db9", "--all"), 64, "db9: no such node", "db1:3306, db2:3306")
     hold(fleet[2], "db1", "db2:3307")
-    ended(drain(), 64, "db2: several nodes of that name", "db2:3306, db2:3307")
+    ended(drain(), 64, "db2: several nodes with that name", "db2:3306, db2:3307")
     assert statuses(fleet) == ["ONLINE"] * 3
 
 
@@ -137,7 +137,7 @@ def test_where_one_refuses_the_others_are_restored(fleet: list[Sandbox]) -> None
         "Fleet of 3 instances: 1 already drained: px1; 1 drained and restored: px2;"
         " 1 failed: px3.\n"
     )
-    assert "px2: db2:3306 is restored, since the drain stopped\n" in found.err
+    assert "px2: db2:3306 is restored, because the drain stopped\n" in found.err
     assert statuses(fleet) == [OUT, "ONLINE", "ONLINE"]
     assert drain("--force").code == 0
     assert statuses(fleet) == [OUT] * 3

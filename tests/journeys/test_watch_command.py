@@ -242,7 +242,7 @@ def test_a_pause_that_begins_during_a_rollout_holds_the_next_batch(synced: Fleet
         *("in_sync", "differs", "not_applied", "paused"),
         *("differs", "applied"),
     ]
-    assert "paused meanwhile" in line_of(found, "not_applied")["message"]
+    assert "been paused in the meantime" in line_of(found, "not_applied")["message"]
 
 
 def test_an_instance_that_does_not_answer_does_not_stop_the_others(synced: Fleet) -> None:
@@ -273,7 +273,7 @@ def test_an_instance_that_moves_is_another_one(synced: Fleet) -> None:
         address = f"{other.host}:{other.port}"
     assert events(found, "px1") == ["in_sync", "gone", "differs", "applied"]
     assert line_of(found, "gone")["address"] == f"127.0.0.1:{synced.proxy.port}"
-    assert line_of(found, "differs")["message"] == "the instance holds none of the rows"
+    assert line_of(found, "differs")["message"] == "the instance has none of the managed rows"
     assert {line_of(found, event)["address"] for event in ("differs", "applied")} == {address}
 
 

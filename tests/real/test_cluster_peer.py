@@ -73,7 +73,7 @@ def test_a_node_that_the_other_member_drained_has_to_be_restored_there(
     assert f"{node}:{cluster.port} has weight 0 and max_connections 0 in all layers" in refused.err
     restored = at(second, "nodes", "restore", node)
     assert restored.code == 3, restored.text
-    assert "at the member of the ProxySQL Cluster where it was drained" in restored.err
+    assert "on the ProxySQL Cluster member where it was drained" in restored.err
 
     assert at(first, "nodes", "restore", node).code == 0
     for member in nodes:

@@ -84,7 +84,10 @@ LAST = "is the last usable server of hostgroup"
             joined("10 n3", N1, DRAINED_N2),
             ("n2",),
             "n3",
-            ["hostgroup 30 would have no usable server: its last other node becomes the writer"],
+            [
+                "hostgroup 30 would have no usable server:"
+                " its last other node would become the writer"
+            ],
         ),
         (joined("10 n3", N1), (), "n1", [f"n1:3306 {LAST} 30"]),
         ("50 m1, 60 m2, 60 m3, 70 x", (), "m2", []),

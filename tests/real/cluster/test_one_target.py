@@ -162,14 +162,14 @@ def test_a_server_is_drained_and_restored_at_one_member(
     assert apply().code == 0
     refused = proxyctl("nodes", "drain", "a")
     assert refused.code == 3
-    assert "an apply at one of them makes it permanent here" in refused.err
+    assert "an apply on one of them will make it permanent here" in refused.err
     until_all_show(three, "ONLINE")
     assert proxyctl("nodes", "drain", "a", "--force").code == 0
     until_all_show(three, "OFFLINE_SOFT")
     assert proxyctl("plan", "--detailed-exitcode").code == 0
     elsewhere = proxyctl("nodes", "restore", "a", *at(three[1]))
     assert elsewhere.code == 3
-    assert "at the member of the ProxySQL Cluster where it was drained" in elsewhere.err
+    assert "on the ProxySQL Cluster member where it was drained" in elsewhere.err
     write(project, SERVERS + RULE.format(1))
     assert apply(*at(three[1])).code == 0
     until_all_show(three, "OFFLINE_SOFT")
