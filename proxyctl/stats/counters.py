@@ -204,11 +204,11 @@ def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
     if len(addresses) > 1:
         yield (
             f"the snapshots come from several addresses, {', '.join(addresses)}: if these are"
-            " different instances, the difference means nothing"
+            " different instances, the difference is meaningless"
         )
     versions = sorted({table.version for table in tables})
     if len(versions) > 1:
-        yield f"ProxySQL was {' and '.join(versions)}: the same query may have another digest"
+        yield f"ProxySQL was {' and '.join(versions)}: the same query may have a different digest"
     known = [table.variables for table in tables if table.variables]
     changed = {
         name
@@ -217,6 +217,6 @@ def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
         if value != known[0].get(name, value)
     } - {SWITCH}
     if changed:
-        yield f"{', '.join(sorted(changed))} changed: the same query may count as another"
+        yield f"{', '.join(sorted(changed))} changed: the same query may be counted as another"
     if not all(is_counting(table.variables) for table in tables):
-        yield f"{SWITCH} is or was false: queries that ran meanwhile are not counted"
+        yield f"{SWITCH} is or was false: queries that ran in the meantime are not counted"

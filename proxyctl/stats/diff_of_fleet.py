@@ -57,7 +57,7 @@ def compare_fleet(
     names = [name for name in before if name in after]
     if not names and not failed:
         raise UsageError(
-            "no instance is in both BEFORE and AFTER: they are matched by name",
+            "no instance is in both BEFORE and AFTER: instances are matched by name",
             fix="name two folders that digest snapshot --all wrote for the same instances",
         )
     diff, notes = DiffOfFleet(tuple(by), failed=failed), list[tuple[str, str]]()

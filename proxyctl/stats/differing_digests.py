@@ -26,7 +26,7 @@ class DigestSource(Protocol):
 
 def apart_notes(instances: Sequence[DigestSource]) -> Iterator[str]:
     """Yield why one query may have several digests on these instances."""
-    apart = "a query that has different digests there is listed once for each"
+    apart = "a query with different digests is listed once for each"
     if text := values_text(instances, lambda one: one.version):
         yield f"ProxySQL is {text}: {apart}"
     names = {name for one in instances for name in one.variables} - {SWITCH, TRACKS_CLIENTS}

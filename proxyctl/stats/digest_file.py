@@ -144,7 +144,7 @@ def read_digest_folder(folder: Path) -> dict[str, DigestTable]:
     """
     fix = "make one with: proxyctl digest snapshot --all -o FOLDER"
     if folder.is_file():
-        raise ProxyctlError(f"{folder}: a file; with --all this is a folder", fix=fix)
+        raise ProxyctlError(f"{folder}: a file; with --all this must be a folder", fix=fix)
     try:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError as error:
@@ -156,7 +156,7 @@ def read_digest_folder(folder: Path) -> dict[str, DigestTable]:
         table = read_digest_file(path)
         if table.name in tables:
             raise ProxyctlError(
-                f"{path}: another file in {folder} has the digests of {table.name}, too",
+                f"{path}: another file in {folder} also has the digests of {table.name}",
                 fix="keep one of them",
             )
         tables[table.name] = table
@@ -176,7 +176,7 @@ def _opened(path: Path, option: str = "") -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=raw, mode="rb") as unpacked:
                 yield cast(IO[bytes], unpacked)
     except EOFError as error:
-        raise ProxyctlError(f"{path}: the file was cut short", fix=_FIX) from error
+        raise ProxyctlError(f"{path}: the file is truncated", fix=_FIX) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", fix=_FIX) from error
     except OSError as error:
@@ -231,7 +231,7 @@ def _file_rows(path: Path, count: int) -> Iterator[SeenDigest]:
             yield digest
     if number - 1 != count:
         raise ProxyctlError(
-            f"{path}: it should hold {count} digests and has {number - 1} lines", fix=_FIX
+            f"{path}: it should contain {count} digests but has {number - 1} lines", fix=_FIX
         )
 
 

@@ -205,7 +205,7 @@ class DigestTable:
 
 SWITCH = "mysql-query_digests"
 TRACKS_CLIENTS = "mysql-query_digests_track_hostname"
-NOT_COUNTING = f"{SWITCH} is false: ProxySQL counts no digests"
+NOT_COUNTING = f"{SWITCH} is false: ProxySQL does not count digests"
 
 
 def is_counting(variables: Mapping[str, str]) -> bool:

@@ -194,8 +194,8 @@ def _whole(
 def incomplete(client: AdminClient) -> InstanceError:
     """Return the error for an answer that ended early, which ProxySQL still reports as OK."""
     return InstanceError(
-        f"{client.address}: {DIGESTS}: ProxySQL answered with only a part of the rows",
-        fix="try again; its memory may be short",
+        f"{client.address}: {DIGESTS}: ProxySQL answered with only part of the rows",
+        fix="try again; ProxySQL may be short of memory",
     )
 
 

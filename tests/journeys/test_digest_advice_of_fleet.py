@@ -118,7 +118,7 @@ def test_suggestions_see_the_sums_of_all(offline: Project, fleet: list[Sandbox])
     assert 12_000 - 3 * seconds <= cached["evidence"]["saved_calls"] <= 12_000 - 3 * 1000
     text = proxyctl("digest", "suggest", "--all").out
     assert text.startswith("3 instances: px1, px2, px3: ")
-    assert "each has a cache of its own" in text
+    assert "each instance has its own cache" in text
 
 
 def test_suggestions_need_the_same_rules_everywhere(offline: Project, fleet: list[Sandbox]) -> None:
@@ -166,12 +166,14 @@ def test_suggestions_of_a_time_in_a_store(offline: Project, fleet: list[Sandbox]
         add_hour(store, name, NOW, [row])
     arguments = ("digest", "suggest", "--all", "--store", str(store), "--since", "2h")
     found = proxyctl(*arguments, "--format", "json")
-    ended(found, 1, "digests.db: nothing was counted at px2 in this time", "digest collect --all")
-    assert "note: gone: in the store and not in the files, so left out" in found.err
+    ended(found, 1, "digests.db: nothing was counted at px2 in this period", "digest collect --all")
+    assert "note: gone: in the store but not in the files, so left out" in found.err
     assert [one["name"] for one in found.json["instances"]] == ["px1", "px3"]
     [reads] = [one for one in found.json["suggestions"] if one["kind"] == "reads"]
     assert (reads["digest_text"], reads["evidence"]["calls"]) == (code, 18_000)
     add_hour(store, "px2", NOW, [row])
     assert proxyctl(*arguments).code == 0
     alone = proxyctl("digest", "suggest", "--store", str(store))
-    ended(alone, 64, "take each with its rules with --all, or choose one with --instance: gone, px")
+    ended(
+        alone, 64, "use --all for each with its own rules, or choose one with --instance: gone, px"
+    )

@@ -156,7 +156,7 @@ AT_INSTANCE = {
     ("snapshot", "-o", "new.jsonl"): "0 entries saved",
     ("diff", "sound.jsonl"): "the counters were cleared in between",
     ("report", "-o", "report.html"): "0 digests reported",
-    ("suggest",): "the statistics hold no digest",
+    ("suggest",): "the statistics contain no digests",
     ("replay",): "has seen no digests",
 }
 """Each command that reads the statistics, and what it says of empty ones."""

@@ -128,7 +128,7 @@ def test_other_digest_variables_are_named(fleet: list[Sandbox]) -> None:
     fleet[2].run("LOAD MYSQL VARIABLES TO RUNTIME")
     (note,) = top("--format", "json").json["notes"]
     assert note.startswith(
-        "mysql-query_digests_lowercase is false on px1, px2; true on px3: a query that has"
+        "mysql-query_digests_lowercase is false on px1, px2; true on px3: a query with"
     )
 
 

@@ -155,7 +155,7 @@ def test_other_digest_variables_are_named(offline: Project, fleet: list[Sandbox]
 def test_what_is_no_folder_of_snapshots_is_refused(offline: Project, fleet: list[Sandbox]) -> None:
     saved(offline, "before", BEFORE)
     ended(diff("nowhere"), 1, "nowhere: no such file", "digest snapshot --all")
-    ended(diff("before/px1.jsonl.gz"), 1, "a file; with --all this is a folder")
+    ended(diff("before/px1.jsonl.gz"), 1, "a file; with --all this must be a folder")
     ended(diff(), 64, "BEFORE is missing")
     ended(diff("before", "before"), 64, "px1: AFTER was not taken later than BEFORE")
     ended(proxyctl("digest", "diff", "before", "before"), 64, "before: a folder", "with --all")

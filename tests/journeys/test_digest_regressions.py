@@ -113,5 +113,5 @@ def test_a_time_without_a_collection_is_refused(history: CountingSandbox) -> Non
 def test_an_instance_that_only_one_time_has_is_left_out(history: CountingSandbox) -> None:
     add_hour(STORE, "px2", int(time.time()), [seen_digest("SELECT other FROM t", count_star=1000)])
     found = regressions("--format", "json")
-    assert "px2: only collected in this time, so left out" in found.err
+    assert "px2: collected only in this period, so left out" in found.err
     assert {one["digest_text"] for one in found.json["digests"]} == {NEW, OFTEN, SLOW, WIDE, GONE}

@@ -37,7 +37,7 @@ GREETING = "SET NAMES utf8mb4"
 
 def test_what_was_counted_between_two_collections_is_stored(shop: CountingSandbox) -> None:
     first = collected()
-    assert "the first collection only notes the counters" in first.err
+    assert "the first collection only records the counters" in first.err
     assert Path("digests.db").stat().st_mode & 0o777 == 0o600  # queries reveal what is done
     shop.run(READ, 5, 2000)
     shop.run(WRITE, 3, 7000)
@@ -126,7 +126,7 @@ def test_a_restart_is_told_from_a_clock_that_was_set(shop: CountingSandbox) -> N
     # Up for longer than before, but since a later moment: the time may be wrong, or it restarted.
     change_store(Path("digests.db"), "UPDATE instance SET uptime = 5, taken_at = taken_at - 1000")
     shop.run(READ, 5)
-    assert "its uptime does not tell which" in (found := collected()).err
+    assert "its uptime does not show which" in (found := collected()).err
     assert "added" not in found.err
     shop.run(READ, 1)
     assert "1 query of 1 entry added" in collected().err
@@ -154,7 +154,7 @@ def test_another_proxysql_behind_the_address_adds_nothing(
     } | {GREETING: moved}
     shop.run(WRITE, 1)
     found = collected().err
-    assert "another ProxySQL answers here than at the last collection" in found
+    assert "a different ProxySQL answers here than at the last collection" in found
     assert "added" not in found
     shop.run(WRITE, 4)
     assert "4 queries of 1 entry added" in collected().err
@@ -254,13 +254,13 @@ def test_an_instance_is_known_by_its_address(
     collected()
     shop.run(READ, 1)
     list_as("px1")
-    assert f"the store knew it as 127.0.0.1:{port}" in collected("--all").err
+    assert f"the store previously called it 127.0.0.1:{port}" in collected("--all").err
     shop.run(READ, 2)
     alone = collected("--host", "127.0.0.1", "--port", str(port)).err
     assert alone.startswith(f"px1  127.0.0.1:{port}: 2 queries of 1 entry added"), alone
     shop.run(READ, 4)
     list_as("px2")
-    assert "the store knew it as px1" in collected("--all").err
+    assert "the store previously called it px1" in collected("--all").err
     assert stored_sums(Path("digests.db")) == {READ_TEXT: (7, 7000)}
     listed = proxyctl("digest", "top", "--store", "digests.db", "--format", "json").json
     assert [one["name"] for one in listed["instances"]] == ["px2"]

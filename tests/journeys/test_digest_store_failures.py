@@ -106,7 +106,7 @@ def test_files_that_are_no_store(shop: CountingSandbox) -> None:
         "text": "not a store of digests",
         "other": "not a store of digests",
         "newer": "a store of format 99; this proxyctl",
-        "cut": "the store is damaged, or was cut short",
+        "cut": "the store is damaged or truncated",
         ".": "is a directory",
     }.items():
         kept = Path(name).read_bytes() if Path(name).is_file() else b""
@@ -116,7 +116,7 @@ def test_files_that_are_no_store(shop: CountingSandbox) -> None:
     for name, message in {
         "empty": "not a store of digests",
         "missing": "no such file",
-        "cut": "the store is damaged, or was cut short",
+        "cut": "the store is damaged or truncated",
         "digests.db": "nothing was counted yet",
     }.items():
         found = proxyctl("digest", "top", "--store", name)

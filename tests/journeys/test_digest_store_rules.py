@@ -123,7 +123,7 @@ def test_a_change_within_a_time_is_noted(shop: CountingSandbox) -> None:
     load_rules(shop.instance, "7, '^SELECT', NULL, 10")
     run_again(shop)
     found = regressions("--format", "json")
-    assert ": rules or users changed in this time: those at the end are shown" in found.err
+    assert ": rules or users changed in this period: those at the end of it are shown" in found.err
     assert catchers(found, SLOW) == ([[1]], [[7]])
 
 
@@ -167,7 +167,7 @@ def test_too_many_rules_are_not_kept(shop: CountingSandbox) -> None:
     shop.instance.load("MYSQL QUERY RULES")
     run_again(shop)
     found = regressions("--format", "json")
-    assert "this time: more than 10,000 rules, routes and users are not kept" in found.err
+    assert "this period: more than 10,000 rules, routes and users are not kept" in found.err
     assert catchers(found, SLOW) == ([[1]], None)
     assert "by rule 1 -> -\n" in regressions().out
 
@@ -176,7 +176,7 @@ def test_a_time_before_the_first_rules(shop: CountingSandbox) -> None:
     change_store(STORE, "DELETE FROM routing")
     run_again(shop)
     found = regressions("--format", "json")
-    assert "the store has no rules of the time before" in found.err
+    assert "the store has no rules for the period before" in found.err
     assert catchers(found, SLOW) == (None, [[1]])
     change_store(STORE, "DELETE FROM routing")
     assert "hostgroup 10\n" in regressions().out

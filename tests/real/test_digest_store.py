@@ -117,11 +117,11 @@ def test_another_proxysql_behind_the_address(
             send(proxysql, 5)
             collect()
             address.lead_to("127.0.0.1", other.port)
-            assert "another ProxySQL answers here" in collect()
+            assert "a different ProxySQL answers here" in collect()
             send(other, 30)
             collect()
             address.lead_to("127.0.0.1", proxysql.port)
-            assert "another ProxySQL answers here" in collect()
+            assert "a different ProxySQL answers here" in collect()
     assert sum(calls for calls, _ in stored_sums(STORE).values()) == 35 + 2 * GREETING
 
 

@@ -171,7 +171,7 @@ LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
     [
         (COUNTS, SWITCHED, "is or was false"),
         (SWITCHED, COUNTS, "is or was false"),
-        ({**LOWER, "mysql-query_digests_lowercase": "false"}, LOWER, "may count as another"),
+        ({**LOWER, "mysql-query_digests_lowercase": "false"}, LOWER, "may be counted as another"),
     ],
 )
 def test_variables_that_changed(

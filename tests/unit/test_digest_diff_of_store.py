@@ -119,7 +119,7 @@ def test_a_group_may_be_an_instance_and_one_may_be_chosen(two_hours: Project) ->
 
 def test_each_rate_is_over_the_time_that_was_collected(two_hours: Project) -> None:
     change_store(STORE, f"DELETE FROM period WHERE instance = 2 AND at = {NOON}")
-    assert "px2: only collected before this time, so left out" in diff().out
+    assert "px2: collected only before this period, so left out" in diff().out
     change_store(STORE, f"INSERT INTO period VALUES (2, {NOON}, 600, 1)")
     found = diff("--format", "json")
     same = by_text(found)[SAME]["after"]
@@ -127,7 +127,7 @@ def test_each_rate_is_over_the_time_that_was_collected(two_hours: Project) -> No
     assert [one["is_cleared"] for one in found.json["instances"]] == [False, True]
     note, gap = found.json["notes"]
     assert note.startswith("px2: the counters were cleared in between")
-    assert gap == "px2: only 16% of this time was collected"
+    assert gap == "px2: only 16% of this period was collected"
 
 
 def test_against_gives_another_length_to_the_time_before(two_hours: Project) -> None:

@@ -72,9 +72,9 @@ def _flipped(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda data: data[: len(data) // 2], "the file was cut short"),
-        (lambda data: data[:-1], "the file was cut short"),
-        (lambda data: data[:2], "the file was cut short"),
+        (lambda data: data[: len(data) // 2], "the file is truncated"),
+        (lambda data: data[:-1], "the file is truncated"),
+        (lambda data: data[:2], "the file is truncated"),
         (_flipped, "the compressed file is damaged"),
         (lambda data: data + b"more", "the compressed file is damaged"),
         (lambda data: b"", "not a file with digests"),
@@ -97,7 +97,7 @@ def test_a_compressed_file_that_is_damaged(
     ("old", "new", "reason"),
     [
         (b'"uptime": 500', b'"uptime": "x"', "the first line is damaged"),
-        (b'"count": 6', b'"count": 7', "should hold 7 digests and has 6 lines"),
+        (b'"count": 6', b'"count": 7', "should contain 7 digests but has 6 lines"),
         (b'"columns": ["hostgroup"', b'"columns": [["x"]', "the first line is damaged"),
         (b'"taken_at": 1000', b'"taken_at": -1', "the first line is damaged"),
         (b'"uptime": 500', b'"uptime": 9223372036854775808', "the first line is damaged"),

@@ -51,7 +51,7 @@ def test_idle_instances_that_were_down_make_no_regression() -> None:
     for name in ("idle1", "idle2"):
         add(name, range(23, 48), 10)  # collected in 1 of 24 hours, then as always
     found = regressions(code=0)
-    assert found.json["notes"] == ["idle1, idle2: only 4% of this time was collected"]
+    assert found.json["notes"] == ["idle1, idle2: only 4% of this period was collected"]
     assert "query time +0.0%" in regressions(code=0, format="text").out
 
 

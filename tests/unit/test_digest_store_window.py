@@ -64,10 +64,10 @@ def test_what_a_store_lacks_of_a_time_is_said() -> None:
         "UPDATE instance SET collections = 1 WHERE name = 'first'",
     )
     lacks = [
-        "down: only 16% of this time was collected",
-        "young: first collected in this time, so only 25% of it was collected",
-        "gone1, gone2: not collected in this time",
-        "first: collected only once so far, which counts nothing yet",
+        "down: only 16% of this period was collected",
+        "young: first collected in this period, so only 25% of it was collected",
+        "gone1, gone2: not collected in this period",
+        "first: collected only once so far, which does not count anything yet",
     ]
     assert (
         notes(
@@ -87,7 +87,7 @@ def test_a_last_collection_some_time_ago_is_no_gap() -> None:
     add_hours("px1", range(1, 8))
     assert notes("top", "--since", "2026-11-28T06:00", "--until", "2026-11-28T11:50") == []
     add_hours("px2", range(4, 8))
-    assert notes("top") == ["px2: only 57% of this time was collected"]
+    assert notes("top") == ["px2: only 57% of this period was collected"]
 
 
 def test_an_instance_under_another_address_has_no_gap() -> None:
@@ -103,7 +103,7 @@ def test_many_instances_that_are_gone_are_counted() -> None:
         add_hours(f"pod{number:02}", range(30, 31))
     [note] = notes("top", "--since", "2026-11-28T10:00", "--until", "2026-11-28T12:00")
     assert note.startswith("pod00, pod01, ")
-    assert note.endswith(", pod09 and 2 more: not collected in this time")
+    assert note.endswith(", pod09 and 2 more: not collected in this period")
 
 
 def test_alike_notes_stand_once() -> None:
@@ -124,8 +124,8 @@ def test_a_comparison_says_what_each_time_lacks() -> None:
         "diff",
         *DAY,
     ) == [
-        "down: first collected in the time before, so only 4% of it was collected",
-        "gone: not collected in this time, nor before",
+        "down: first collected in the period before, so only 4% of it was collected",
+        "gone: not collected in this period or the one before",
     ]
 
 
@@ -161,4 +161,4 @@ def test_a_time_without_a_collection_names_one_that_fits() -> None:
 def test_a_young_store_needs_more_collections_for_a_comparison() -> None:
     add_hours("px1", range(1))
     found = proxyctl("digest", "regressions", "--store", str(STORE), *DAY)
-    assert "; collect again: two times need two collections after the first\n" in found.err
+    assert "; collect again: two periods need two collections after the first\n" in found.err

@@ -132,8 +132,8 @@ def test_the_rules_are_checked_on_the_entries_with_most_time():
     assert [one.evidence["calls"] for one in result.suggestions] == [900, 900]
     assert "replayed together on 2 entries" in result.proof
     assert result.notes == [
-        "the rules are checked on 2 of 41 entries, those with most time: 69.8% of all queries."
-        " The other entries count in the sums and may include more reads on a writer",
+        "the rules are checked on 2 of 41 entries, those with the most time: 69.8% of all queries."
+        " The other entries are included in the sums and may include more reads on a writer",
     ]
 
 

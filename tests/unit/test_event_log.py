@@ -148,9 +148,9 @@ def test_a_line_that_is_no_event_is_an_error(tmp_path: Path, broken: bytes) -> N
     path = write_log(tmp_path / "ev", [READ, broken])
     error = error_of(path)
     assert error.message == f"{path}:2: not an event of the query event log"
-    assert error.fix == f"see it with: sed -n 2p {path}; leave the line out if it is damaged"
+    assert error.fix == f"show it with: sed -n 2p {path}; remove the line if it is damaged"
     first = error_of(write_log(tmp_path / "first", [broken]))
-    assert "not a query event log in JSON: line 1 is no event" in first.message
+    assert "not a query event log in JSON: line 1 is not an event" in first.message
     assert first.fix is not None
     assert "leave out the first line if the beginning of the file is missing" in first.fix
 
@@ -159,13 +159,13 @@ def test_the_fix_for_a_damaged_line_can_be_pasted(tmp_path: Path) -> None:
     lines = [READ, b"SELECT 1\n"]
     (folder := tmp_path / "a b").mkdir()
     plain = error_of(write_log(folder / "ev", lines)).fix
-    assert plain == f"see it with: sed -n 2p '{folder}/ev'; leave the line out if it is damaged"
+    assert plain == f"show it with: sed -n 2p '{folder}/ev'; remove the line if it is damaged"
     packed = error_of(write_log(folder / "ev.gz", [gzip.compress(b"".join(lines))])).fix
     assert packed is not None
     assert f"gzip -dc '{folder}/ev.gz' | sed -n 2p;" in packed
     with pytest.raises(ProxyctlError) as caught:
         list(read_files(["-"], EventTally(), stdin=BufferedReader(BytesIO(b"".join(lines)))))
-    assert caught.value.fix == "leave the line out if it is damaged"
+    assert caught.value.fix == "remove the line if it is damaged"
 
 
 HEADER = b"\x29" + bytes(7) + b'\x12\0\x13{"version":"3.0.3"}\0\0\xfe' + b"\xff" * 8 + bytes(7)
@@ -197,7 +197,7 @@ def _damaged(folder: Path) -> str:
     ("make", "message"),
     [
         (_binary, "ev: an event log in the binary format (mysql-eventslog_format=1), which"),
-        (_cut, "ev: the compressed file was cut short"),
+        (_cut, "ev: the compressed file is truncated"),
         (_damaged, "ev: the compressed file is damaged"),
         (str, ": is a directory"),
         (lambda folder: str(folder / "none"), "none: no such file or directory"),

@@ -87,7 +87,7 @@ def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -
 def test_reloaded_rules_have_no_rates_but_a_note() -> None:
     found = view(look(0), look(2, rules=RuleHitsSample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
     assert [one.per_s for one in found.rules.rules] == [None]
-    assert list(notes_of(found)) == ["rules were loaded: their hits started at 0 again"]
+    assert list(notes_of(found)) == ["rules were loaded: their hits restarted at 0"]
 
 
 def text(parts: list[tuple[str, str]]) -> str:

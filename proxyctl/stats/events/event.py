@@ -84,11 +84,11 @@ class EventTally:
         yield from self.remarks
         if self.prepared:
             yield (
-                f"{counted(self.prepared, 'COM_STMT_PREPARE event')} not counted: they execute"
-                " nothing (stats_mysql_query_digest counts them)"
+                f"{counted(self.prepared, 'COM_STMT_PREPARE event')} not counted: they do not"
+                " execute anything (stats_mysql_query_digest counts them)"
             )
         if self.pgsql:
             yield (
-                f"{counted(self.pgsql, 'PostgreSQL event')} not counted: proxyctl reads the events"
-                " of MySQL only"
+                f"{counted(self.pgsql, 'PostgreSQL event')} not counted: proxyctl reads only MySQL"
+                " events"
             )

@@ -23,8 +23,8 @@ def refuse_more_groups(groups: Sized) -> None:
     """Raise ProxyctlError if no further group fits into the memory."""
     if len(groups) >= MOST_GROUPS:
         raise ProxyctlError(
-            f"the event log has more than {MOST_GROUPS:,} groups or digests: proxyctl keeps no more"
-            " in memory",
+            f"the event log has more than {MOST_GROUPS:,} groups or digests: proxyctl does not keep"
+            " more in memory",
             fix="group by fewer columns with --group, filter with --schemaname or --username, or"
             " give fewer files",
         )

@@ -107,7 +107,7 @@ def opened(
             with gzip.GzipFile(fileobj=raw, mode="rb") as unpacked:
                 yield _json_part(BufferedReader(cast(Any, unpacked), _BUFFER), path)
     except EOFError as error:
-        raise ProxyctlError(f"{path}: the compressed file was cut short", fix=fix) from error
+        raise ProxyctlError(f"{path}: the compressed file is truncated", fix=fix) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", fix=fix) from error
     except OSError as error:
@@ -208,7 +208,7 @@ def _query(cells: dict[str, Any]) -> QueryEvent:
         and (errno is None or type(errno) is int)
         and 0 <= duration <= LARGEST
     ):
-        raise TypeError("a value of another type")
+        raise TypeError("a value of the wrong type")
     return tuple.__new__(QueryEvent, (*values, affected, errno))
 
 
@@ -225,12 +225,12 @@ def _no_event(path: str, number: int, line: bytes) -> ProxyctlError:
         return ProxyctlError(f"{path}:{number}: longer than {_LONGEST_LINE >> 20} MB")
     if number == 1:
         return ProxyctlError(
-            f"{path}: not a query event log in JSON: line 1 is no event",
+            f"{path}: not a query event log in JSON: line 1 is not an event",
             fix=f"leave out the first line if the beginning of the file is missing; or {_JSON_FIX}",
         )
     return ProxyctlError(
         f"{path}:{number}: not an event of the query event log",
-        fix=f"{_look_at(path, number)}leave the line out if it is damaged",
+        fix=f"{_look_at(path, number)}remove the line if it is damaged",
     )
 
 
@@ -240,5 +240,5 @@ def _look_at(path: str, number: int) -> str:
         return ""
     name = shlex.quote(path)
     if path.endswith(".gz"):
-        return f"see it with: gzip -dc {name} | sed -n {number}p; "
-    return f"see it with: sed -n {number}p {name}; "
+        return f"show it with: gzip -dc {name} | sed -n {number}p; "
+    return f"show it with: sed -n {number}p {name}; "

@@ -91,8 +91,8 @@ def _events(
                 raise InstanceError(f"{client.name}: {table} has an event of unknown event_type")
     if received != total:
         raise InstanceError(
-            f"{client.name}: {table}: ProxySQL answered with only a part of the rows",
-            fix="try again; its memory may be short",
+            f"{client.name}: {table}: ProxySQL answered with only part of the rows",
+            fix="try again; ProxySQL may be short of memory",
         )
     if not total:
         tally.remarks.append(

@@ -74,8 +74,8 @@ class TopOfEvents(Ranking):
         if unproven:
             notes.append(
                 f"{counted(unproven, 'digest text')} without the logged digest, marked with ~:"
-                " ProxySQL had other mysql-query_digests variables (--host NAME takes those of an"
-                " instance), or logged another text than the client sent"
+                " ProxySQL had different mysql-query_digests variables (--host NAME uses those of"
+                " an instance), or logged a different text than the client sent"
             )
         if any(row.group.get(Group.DIGEST) == NO_DIGEST for row in self.rows):
             notes.append(

@@ -263,7 +263,7 @@ def notes_of(view: View) -> Iterator[str]:
     if view.was_restarted:
         yield "ProxySQL was restarted: rates start over"
     elif view.rules.was_reloaded:
-        yield "rules were loaded: their hits started at 0 again"
+        yield "rules were loaded: their hits restarted at 0"
     digests, state = view.digests, view.look.state
     copy = f"one reading takes ProxySQL about {time_text(state.look_s * 1_000_000)}"
     if not state.is_on:
@@ -273,9 +273,12 @@ def notes_of(view: View) -> Iterator[str]:
     elif state.is_rare:
         yield f"digests are read every {state.every_s:.0f} s: {copy}"
     if digests.was_cleared:
-        yield "the digest counters were cleared: they started at 0 again"
+        yield "the digest counters were cleared: they restarted at 0"
     if digests.is_cut:
-        yield f"{digests.busy:,} digest entries were hit; rates are shown for those with most time"
+        yield (
+            f"{digests.busy:,} digest entries were hit; rates are shown for those with the most"
+            " time"
+        )
 
 
 # Digests ------------------------------------------------------------------------------------------

@@ -43,9 +43,9 @@ MOST_WAYS = 64
 """The most combinations of assumptions to evaluate; with more of them the verdict is unknown."""
 
 CUT = "cut"
-OTHER_OPTIONS = "made under other mysql-query_digests variables"
+OTHER_OPTIONS = "made under different mysql-query_digests variables"
 TOO_MANY = "too many undecided rules"
-SET_VALUES = "a digest does not show the values, which decide whether ProxySQL answers a SET"
+SET_VALUES = "a digest does not show the values, which determine whether ProxySQL answers a SET"
 
 
 # The outcome of a query ---------------------------------------------------------------------------

@@ -28,7 +28,9 @@ from proxyctl.stats.replay.comparison import (
     verdict_of,
 )
 
-OTHER_TEXT = "the logged text does not have the logged digest: the client may have sent another"
+OTHER_TEXT = (
+    "the logged text does not have the logged digest: the client may have sent a different text"
+)
 _REWRITTEN = ("rewritten",)
 _MOST_KNOWN = 20_000
 """The most verdicts on digests, and on texts, to remember."""

@@ -112,10 +112,10 @@ class RulesOfWindow:
 
 
 _GAPS = {
-    RoutingGap.NOT_NOTED: "the store has no rules of {when}",
+    RoutingGap.NOT_NOTED: "the store has no rules for {when}",
     RoutingGap.TOO_LARGE: (
-        f"the store has no rules of {{when}}: more than {MOST_ROWS:,} rules, routes and users are"
+        f"the store has no rules for {{when}}: more than {MOST_ROWS:,} rules, routes and users are"
         " not kept"
     ),
 }
-_CHANGED = "rules or users changed in {when}: those at the end are shown"
+_CHANGED = "rules or users changed in {when}: those at the end of it are shown"

@@ -94,7 +94,7 @@ def collect(path: Path, client: AdminClient) -> Collected:
 
 
 def _overtaken(client: AdminClient) -> Collected:
-    note = "another collector added the same time meanwhile: nothing was added twice"
+    note = "another collector has added the same period in the meantime: nothing was added twice"
     return Collected(client.name, client.address, 0, None, (note,))
 
 
@@ -200,7 +200,7 @@ def _collect_whole(store: sqlite3.Connection, client: AdminClient) -> Collected:
             keep_routing(store, client, routing)
             return added
     raise InstanceError(
-        f"{client.address}: ProxySQL moved its digests to disk each time they were read",
+        f"{client.address}: ProxySQL moved its digests to disk every time they were read",
         fix="raise admin-stats_mysql_query_digest_to_disk",
     )
 
@@ -340,20 +340,20 @@ def _case(last: LastReading, table: DigestTable) -> CollectionCase:
 
 _NOTES = {
     CollectionCase.FIRST: (
-        "the first collection only notes the counters: what they hold was counted before"
+        "the first collection only records the counters: their contents were counted earlier"
     ),
     CollectionCase.CLEARED: (
         "the counters were cleared since the last collection (by a restart of ProxySQL, a read of"
-        " the _reset table or TRUNCATE): what was counted between the last collection and then is"
-        " lost"
+        " the _reset table or TRUNCATE): what was counted between the last collection and the"
+        " clearing is lost"
     ),
     CollectionCase.UNKNOWN: (
-        "ProxySQL was restarted, or its clock was set, and its uptime does not tell which: what it"
-        " counted since the last collection is left out"
+        "ProxySQL was restarted, or its clock was set, and its uptime does not show which: what it"
+        " has counted since the last collection is left out"
     ),
     CollectionCase.REPLACED: (
-        "another ProxySQL answers here than at the last collection: counting begins anew, and what"
-        " was counted since then is left out"
+        "a different ProxySQL answers here than at the last collection: counting starts over, and"
+        " what was counted since then is left out"
     ),
 }
 
@@ -387,7 +387,7 @@ def _finished(
     roll_up(store, table.taken_at)
     notes = [_NOTES[case]] if case in _NOTES else []
     if name != last.name:
-        notes.append(f"the store knew it as {last.name}")
+        notes.append(f"the store previously called it {last.name}")
     notes += _clock_notes(last, table, case)
     if not is_counting(table.variables):
         notes.append(NOT_COUNTING)
@@ -410,8 +410,8 @@ def _clock_notes(last: LastReading, table: DigestTable, case: CollectionCase) ->
     if abs(moved) > 2 * JITTER_S:
         yield (
             f"its clock was set {'back' if moved < 0 else 'forward'} by"
-            f" {time_text(abs(moved) * 1e6)}: the sums are right, the time that they are kept under"
-            " may not be"
+            f" {time_text(abs(moved) * 1e6)}: the sums are right, but the time they are stored"
+            " under may not be"
         )
 
 

@@ -157,23 +157,23 @@ def _store_error(path: Path, code: int, text: str) -> ProxyctlError:
             return ProxyctlError(f"{path}: not a store of digests", fix=_NO_STORE)
         case sqlite3.SQLITE_CORRUPT:
             return ProxyctlError(
-                f"{path}: the store is damaged, or was cut short",
+                f"{path}: the store is damaged or truncated",
                 fix="restore it from a backup, or collect into another file",
             )
         case sqlite3.SQLITE_FULL:
             return ProxyctlError(
                 f"{path}: the disk is full; nothing was added",
-                fix="make room: the next collection adds what is missing",
+                fix="free up space: the next collection adds what is missing",
             )
         case sqlite3.SQLITE_IOERR:
             return ProxyctlError(
                 f"{path}: cannot be read or written ({text}); nothing was added",
-                fix="see whether the disk works and has room",
+                fix="check that the disk works and has space",
             )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return ProxyctlError(
                 f"{path}: another process has been writing to it for {_WAIT_S:.0f} s",
-                fix="see whether another digest collect runs, and try again",
+                fix="check whether another digest collect is running, and try again",
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return ProxyctlError(f"{path}: cannot be opened or written: {text}")

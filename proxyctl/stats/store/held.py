@@ -31,7 +31,7 @@ class StoredDigests:
         """Return the digests of an instance. Raises: ProxyctlError if the window has none."""
         if client.name not in self.held:
             raise ProxyctlError(
-                f"{self.window.path}: nothing was counted at {client.name} in this time",
+                f"{self.window.path}: nothing was counted at {client.name} in this period",
                 fix="collect from every instance: digest collect --all; or change --since",
             )
         return self.held[client.name]
@@ -48,9 +48,9 @@ def read_stored_digests(window: StoreWindow, names: Iterable[str]) -> StoredDige
         held = {one.name: _held(reader, one.name) for one in chosen}
         others = [one.name for one in reader.instances if one.name not in wanted]
         reader.instances = chosen
-        notes = [*with_names(reader.doubts()), *reader.gap_notes("this time")]
+        notes = [*with_names(reader.doubts()), *reader.gap_notes("this period")]
     if others:
-        notes.append(f"{', '.join(others)}: in the store and not in the files, so left out")
+        notes.append(f"{', '.join(others)}: in the store but not in the files, so left out")
     return StoredDigests(window, held, notes)
 
 

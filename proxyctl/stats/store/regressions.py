@@ -198,8 +198,8 @@ def _with_rules(
     listed: Sequence[Regression], pair: WindowPair
 ) -> tuple[list[Regression], list[str]]:
     """Return the digests with the rules that caught them, and notes about these rules."""
-    rules_before = RulesOfWindow(pair.before, "the time before")
-    rules_after = RulesOfWindow(pair.after, "this time")
+    rules_before = RulesOfWindow(pair.before, "the period before")
+    rules_after = RulesOfWindow(pair.after, "this period")
     evaluated = []
     for one in listed:
         then, now = (sessions_of(reader, one.digest) for reader in (pair.before, pair.after))

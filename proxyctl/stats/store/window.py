@@ -81,14 +81,14 @@ class StoredInstance:
         """Yield why the sums of the window may mislead."""
         if self.cleared:
             yield (
-                "the counters were cleared in between: what was counted between a collection and"
-                " that is lost"
+                "the counters were cleared in between: what was counted between the last collection"
+                " and the clearing is lost"
             )
         length = max(window.until, self.end) - window.since
         if window.since and self.seconds > 1.1 * length:
             yield (
-                "its first collection in this time counted since before it, so more is listed than"
-                " ran in it"
+                "its first collection in this period also covers time before the period, so more is"
+                " listed than ran in it"
             )
 
 
@@ -154,8 +154,8 @@ class WindowReader:
         """
         return [
             *with_names(self.doubts(names_clears=names_clears)),
-            *self.gap_notes("this time"),
-            *missing_notes(self.missing, "not collected in this time"),
+            *self.gap_notes("this period"),
+            *missing_notes(self.missing, "not collected in this period"),
         ]
 
     def doubts(self, *, names_clears: bool = True) -> dict[tuple[str, str], None]:
@@ -277,7 +277,7 @@ def missing_notes(missing: Sequence[StoredHistory], text: str) -> Iterator[str]:
     if names := [one.name for one in missing if one.start is not None]:
         yield f"{_listed(names)}: {text}"
     if names := [one.name for one in missing if one.start is None and one.collections == 1]:
-        yield f"{_listed(names)}: collected only once so far, which counts nothing yet"
+        yield f"{_listed(names)}: collected only once so far, which does not count anything yet"
 
 
 def _part_text(percents: Collection[int]) -> str:
@@ -301,7 +301,7 @@ def nothing_counted(
     if window.instance is not None and window.instance not in names:
         return UsageError(
             f"--instance {window.instance}: no such instance in {window.path}",
-            fix=f"choose from {', '.join(names)}" if names else "name another store",
+            fix=f"choose from {', '.join(names)}" if names else "name a different store",
         )
     chosen = [one for one in histories if window.instance in (None, one.name)]
     starts = [one.start for one in chosen if one.start is not None]
@@ -309,7 +309,7 @@ def nothing_counted(
     where = "" if window.instance is None else f" at {window.instance}"
     if not starts:
         return ProxyctlError(
-            f"{window.path}: nothing was counted{where} yet: a first collection only notes the"
+            f"{window.path}: nothing was counted{where} yet: the first collection only records the"
             " counters",
             fix="collect again",
         )
@@ -342,7 +342,7 @@ def read_window_table(
         if needs_one and len(instances) > 1:
             raise UsageError(
                 f"{window.path} has several instances, and their rules may differ",
-                fix="take each with its rules with --all, or choose one with --instance:"
+                fix="use --all for each with its own rules, or choose one with --instance:"
                 f" {', '.join(one.name for one in instances)}",
             )
         rows = [*rows_of(reader, instances)]

@@ -53,10 +53,10 @@ class WindowPair:
         yield from with_names(
             {**dict.fromkeys(of_both), **self.before.doubts(), **self.after.doubts()}
         )
-        yield from self.before.gap_notes("the time before")
-        yield from self.after.gap_notes("this time")
+        yield from self.before.gap_notes("the period before")
+        yield from self.after.gap_notes("this period")
         in_none = [one for one in self.before.missing if one in self.after.missing]
-        yield from missing_notes(in_none, "not collected in this time, nor before")
+        yield from missing_notes(in_none, "not collected in this period or the one before")
 
 
 @contextmanager
@@ -77,14 +77,14 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
         numbers = {one.number for one in before.instances} & {one.number for one in after.instances}
         if not numbers:
             raise ProxyctlError(
-                f"{window.path}: no instance was collected in both times",
+                f"{window.path}: no instance was collected in both periods",
                 fix=_advice(store, window),
             )
         left_out = []
         for reader, when in ((before, "before"), (after, "in")):
             if alone := [one.name for one in reader.instances if one.number not in numbers]:
                 names = ", ".join(alone)
-                left_out.append(f"{names}: only collected {when} this time, so left out")
+                left_out.append(f"{names}: collected only {when} this period, so left out")
             reader.instances = [one for one in reader.instances if one.number in numbers]
             reader.add_up()
         yield WindowPair(before, after, left_out)
@@ -99,7 +99,7 @@ def _advice(store: sqlite3.Connection, window: StoreWindow) -> str:
         [window.instance],
     ).fetchall()
     if len(times) < 2:
-        return "collect again: two times need two collections after the first"
+        return "collect again: two periods need two collections after the first"
     middle, _ = times[(len(times) - 1) // 2]
     seconds = middle - min(start for _, start in times)
     unit, length = ("h", HOUR_S) if seconds % HOUR_S == 0 else ("min", 60)

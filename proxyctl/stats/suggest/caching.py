@@ -78,7 +78,7 @@ def _suggestion(
 ) -> Suggestion:
     calls, average = query.load.count_star, query.load.average
     saved_us = round(saved * average)
-    writes = f"{counted(written, 'write')} to" if written else "no write to"
+    writes = f"{counted(written, 'write')} to" if written else "no writes to"
     return Suggestion(
         SuggestionKind.CACHE,
         query.digest,

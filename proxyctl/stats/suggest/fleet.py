@@ -95,7 +95,7 @@ def suggest_for_fleet(
         seconds=sum(max(one.taken_at - one.began_at, 1) for one in instances),
     )
     if len(read) > 1 and any(one.kind is SuggestionKind.CACHE for one in found.suggestions):
-        note = "cache: queries a second are those of one instance: each has a cache of its own"
+        note = "cache: queries per second are for one instance: each instance has its own cache"
         found = replace(found, notes=[*found.notes, note])
     return SuggestionsOfFleet(found, instances, failed)
 
@@ -105,9 +105,9 @@ def _refuse_differences(read: Sequence[_ReadInstance]) -> None:
     first = read[0]
     apply = "bring them in line with apply --all, or choose one with --instance"
     reasons: list[tuple[str, str, Callable[[_ReadInstance], object]]] = [
-        ("another version", "choose one with --instance", attrgetter("instance.version")),
-        ("other rules, users or routing variables", apply, attrgetter("likeness")),
-        ("other mysql-query_digests variables", apply, attrgetter("variables")),
+        ("a different version", "choose one with --instance", attrgetter("instance.version")),
+        ("different rules, users or routing variables", apply, attrgetter("likeness")),
+        ("different mysql-query_digests variables", apply, attrgetter("variables")),
     ]
     for what, fix, value_of in reasons:
         others = [one.instance.name for one in read if value_of(one) != value_of(first)]

@@ -58,7 +58,9 @@ def find_reads(context: SuggestContext) -> Iterator[Suggestion]:
     begins = (query for query in context.queries if begins_transaction(query.text))
     begun = sum(query.load.count_star for query in begins)
     if candidates and begun:
-        context.notes.append(f"reads: {counted(begun, 'transaction')} began; some may hold a read")
+        context.notes.append(
+            f"reads: {counted(begun, 'transaction')} began; some may contain a read"
+        )
     for (_, writer), rows in context.listed(SuggestionKind.READS, candidates):
         yield _suggestion(context, rows, writer, readers[writer])
 

@@ -59,14 +59,14 @@ def suggest(
     if not is_counting(table.variables):
         notes.append(NOT_COUNTING)
     if not context.queries:
-        notes.append("the statistics hold no digest")
+        notes.append("the statistics contain no digests")
     if len(followed) < len(table.rows):
         calls = sum(seen.count_star for seen in followed)
         share = calls / max(1, context.total.count_star)
         notes.append(
             f"the rules are checked on {len(followed):,} of {counted(len(table.rows), 'entry')},"
-            f" those with most time: {share:.1%} of all queries."
-            " The other entries count in the sums and may include more reads on a writer"
+            f" those with the most time: {share:.1%} of all queries. The other entries are included"
+            " in the sums and may include more reads on a writer"
         )
     if rewriting := context.now.rewriting_rules:
         notes.append(

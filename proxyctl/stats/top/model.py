@@ -206,7 +206,7 @@ class Top(Ranking):
 def counting_notes(variables: Mapping[str, str], options: TopOptions, total: Load) -> Iterator[str]:
     """Yield what the digest variables of an instance mean for a list of its digests."""
     if not is_counting(variables):
-        earlier = "; what is listed is from before it was switched off"
+        earlier = "; what is listed dates from before it was turned off"
         yield NOT_COUNTING + (earlier if total.entries else "")
     by_client = Group.CLIENT_ADDRESS in (*options.groups, *options.columns)
     if by_client and not tracks_clients(variables):
