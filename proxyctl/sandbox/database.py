@@ -96,7 +96,7 @@ class Database:
         if not stored:
             self._connection.execute(sql)
         elif stored != [(sql.replace(f" {schema}.", " ", 1),)]:
-            raise sqlite3.DatabaseError(f"its table {table} has another layout")
+            raise sqlite3.DatabaseError(f"its table {table} has a different layout")
         self._protected.add((schema, table.lower()))
 
     def fetch(

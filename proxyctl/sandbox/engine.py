@@ -155,7 +155,7 @@ class AdminEngine:
         except sqlite3.IntegrityError as error:
             # A number that did not fit 32 bits, or two texts for the same number.
             raise refusal(
-                f"refuses to show runtime_{table}: {error}. ProxySQL dies here, or drops the row"
+                f"refuses to show runtime_{table}: {error}. ProxySQL crashes here, or drops the row"
             ) from error
 
 

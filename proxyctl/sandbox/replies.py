@@ -76,5 +76,5 @@ def transaction_refusal(word: str) -> AdminError:
     """Return the error for a statement that begins or ends a transaction."""
     return refusal(
         f"refuses {word}: ProxySQL has no transactions for clients;"
-        " it swallows the statement or wedges the admin interface for everybody"
+        " it swallows the statement or blocks the admin interface for everyone"
     )

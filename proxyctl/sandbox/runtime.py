@@ -123,7 +123,9 @@ def _refuse_twins(layout: Layout, rows: Iterable[tuple[Value, ...]]) -> None:
     for key, count in Counter(map(layout.key_of, rows)).items():
         if count > 1:
             text = ":".join(map(str, key))
-            raise refusal(f"refuses to load {layout.name} with two rows {text}: ProxySQL dies here")
+            raise refusal(
+                f"refuses to load {layout.name} with two rows {text}: ProxySQL crashes here"
+            )
 
 
 def _as_numbers(layout: Layout, row: Mapping[str, SqliteValue]) -> dict[str, Value]:
@@ -280,7 +282,7 @@ def refuse_unmodelled(texts: Mapping[str, str]) -> None:
     """
     charset, collation = texts.get(CHARSET), texts.get(COLLATION)
     if charset is not None and collation is not None and not fits(charset, collation):
-        raise not_modelled(f"{CHARSET} {charset} with {COLLATION} {collation}, which do not fit")
+        raise not_modelled(f"{CHARSET} {charset} with {COLLATION} {collation}, which do not match")
     keylog = texts.get(KEYLOG)
     if keylog and not os.path.isabs(keylog):
         raise not_modelled(f"a relative path in {KEYLOG}")

@@ -72,8 +72,8 @@ class Sandbox:
         except sqlite3.DatabaseError as error:
             raise ProxyctlError(
                 f"{path} cannot be used as DISK: {error}",
-                fix="name a file that a sandbox of this version made, or a new one in a folder"
-                " that you may write to",
+                fix="name a file made by a sandbox of this version, or a new file in a folder that"
+                " you can write to",
             ) from error
 
     # --- serving --------------------------------------------------------------------------------

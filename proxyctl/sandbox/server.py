@@ -166,7 +166,9 @@ class AdminServer:
 
     def _run(self, text: bytes, session: ClientSession) -> Answer:
         if len(text) >= LARGEST_TEXT:
-            raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
+            raise refusal(
+                "refuses statements above 16 MB: ProxySQL's replies to them are out of sequence"
+            )
         sql = text.decode("utf-8", "surrogateescape")
         try:
             self._options.before_statement(sql)
@@ -182,7 +184,7 @@ class AdminServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    fix = "choose an address of this machine with --host, a free port with --port"
+    fix = "choose an address of this machine with --host, or a free port with --port"
     try:
         if not host.strip():
             # An empty host would mean every address of this machine.

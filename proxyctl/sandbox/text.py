@@ -38,15 +38,15 @@ def single(sql: str) -> str:
     statement = sql.strip().rstrip("; \t\r\n")
     if not statement:
         if ";" in sql:
-            raise refusal("refuses a text of semicolons only: it crashes ProxySQL")
+            raise refusal("refuses a text of only semicolons: it crashes ProxySQL")
         raise sqlite_error("not an error")
     if statement.startswith("/*!"):
         raise not_modelled("statements in comments such as /*!40101 ... */")
     first, *following = _parts(statement)
     if any(following):
         raise refusal(
-            "refuses several statements in one text: ProxySQL runs only the first, mistakes a SHOW"
-            " or SET in it, and knows no LOAD or SAVE there"
+            "refuses several statements in one text: ProxySQL runs only the first, misreads SHOW"
+            " and SET there, and does not recognize LOAD or SAVE"
         )
     if not first:
         raise sqlite_error("not an error")

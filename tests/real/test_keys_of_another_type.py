@@ -70,7 +70,7 @@ def _has_ended(server: ProxySQL) -> None:
 @pytest.mark.parametrize("table", TWINS)
 def test_the_sandbox_refuses_such_a_load(sandbox_instance: Instance, table: str) -> None:
     sandbox_instance.run(f"INSERT INTO {table} {TWINS[table]}")
-    with pytest.raises(pymysql.err.MySQLError, match="ProxySQL dies here"):
+    with pytest.raises(pymysql.err.MySQLError, match="ProxySQL crashes here"):
         sandbox_instance.load("MYSQL SERVERS")
 
 
@@ -78,5 +78,5 @@ def test_the_sandbox_refuses_such_a_load(sandbox_instance: Instance, table: str)
 def test_the_sandbox_refuses_such_a_read(sandbox_instance: Instance, table: str) -> None:
     sandbox_instance.run(f"INSERT INTO {table} {READ_TWINS[table]}")
     sandbox_instance.load(*MODULES)
-    with pytest.raises(pymysql.err.MySQLError, match="ProxySQL dies here"):
+    with pytest.raises(pymysql.err.MySQLError, match="ProxySQL crashes here"):
         sandbox_instance.query(f"SELECT * FROM runtime_{table}")

@@ -123,7 +123,8 @@ def test_two_sandboxes_share_nothing(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "another layout"), ("no database\n", "cannot be used as DISK")]
+    ("content", "message"),
+    [(None, "a different layout"), ("no database\n", "cannot be used as DISK")],
 )
 def test_a_file_that_is_not_used(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "disk.db"
@@ -176,7 +177,7 @@ def test_an_unknown_variable_at_start_is_an_error() -> None:
     ("statement", "message"),
     [
         ("", "ProxySQL Admin Error: not an error"),
-        (" ;; ", "The sandbox refuses a text of semicolons only: it crashes ProxySQL"),
+        (" ;; ", "The sandbox refuses a text of only semicolons: it crashes ProxySQL"),
         ("SELECT ';'; -- x\nSELECT 2", "The sandbox refuses several statements in one text"),
         ("/**/ BEGIN", "The sandbox refuses BEGIN: ProxySQL has no transactions"),
         ("/**/SAVEPOINT a", "The sandbox refuses SAVEPOINT: ProxySQL has no transactions"),
