@@ -187,6 +187,7 @@ class ConfigFiles:
                         f" for {chosen}"
                     )
                 project = compile_project(self._sections, context)
+                project = replace(project, paths=self.paths)
                 context.mistakes.raise_if_any()
                 self._projects[question] = project
             return self._projects[question]

@@ -55,6 +55,8 @@ class Project:
     """The rules of the house for rows and changes."""
     reserved: tuple[range, ...] = ()
     """The rule_ids that `sharding` sections keep for their rules."""
+    paths: tuple[str, ...] = ()
+    """The files and folders to read, as the command line names them."""
 
     @property
     def configuration(self) -> Configuration:

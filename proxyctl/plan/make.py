@@ -144,6 +144,8 @@ def make(
         hostgroup_names=names,
         shard_moves=moves,
         source=desired.source,
+        paths=project.paths if project else (),
+        lists_instances=bool(project and project.instances),
     )
 
 

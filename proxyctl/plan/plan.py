@@ -250,6 +250,10 @@ class Plan:
     """The tables and schemas that change shard, allowed or not."""
     source: SourceWords = FILES
     """The source of the desired rows."""
+    paths: tuple[str, ...] = ()
+    """The files and folders that the desired rows come from."""
+    lists_instances: bool = False
+    """Whether the files list instances."""
 
     @property
     def is_in_sync(self) -> bool:

@@ -34,6 +34,7 @@ INPUTS = {"proxyctl.yaml", "current.sql", "options", "flags", "version"}
 
 _FILTERS = (
     (re.compile(r"127\.0\.0\.1:\d{4,5}"), "HOST:PORT"),
+    (re.compile(r"--port \d{4,5}"), "--port PORT"),
     (re.compile(r"(2\.7\.1|4\.0\.12)-sandbox"), "VERSION"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "TIME"),
     (re.compile(r'("fingerprint": )"[0-9a-f]{64}"'), r'\1"FINGERPRINT"'),

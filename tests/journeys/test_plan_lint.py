@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+
 import pytest
 
 from tests.support.commands.cli import Project, proxyctl
@@ -56,6 +60,41 @@ def test_the_guard_refuses_what_the_change_brings(
     found = plan(*options)
     assert (found.code, "(guards.lint)" in found.out) == (code, code == 3), found.text
     assert ("[error] rule 1: " in found.out, "there before: " in found.out) == (code == 3, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ((), "proxyctl lint --port PORT"),
+        (("-f", "my files.yaml"), "proxyctl lint --port PORT -f 'my files.yaml'"),
+        (("--host", "localhost"), "proxyctl lint --host localhost --port PORT -f proxyctl.yaml"),
+        (
+            ("-f", "listed.yaml", "--host", "127.0.0.1"),
+            "proxyctl lint --host 127.0.0.1 --port PORT -f listed.yaml",
+        ),
+        (
+            ("-f", "listed.yaml", "--instance", "px 2"),
+            "proxyctl lint --instance 'px 2' -f listed.yaml",
+        ),
+    ],
+    ids=["default", "files", "host", "host beside instances", "instance"],
+)
+def test_the_plan_prints_the_command_that_lists_the_findings(
+    sandbox_project: Project, options: tuple[str, ...], command: str
+) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    sandbox_project.monkeypatch.delenv("PROXYCTL_HOST")
+    port = os.environ["PROXYCTL_PORT"]
+    for path in ("proxyctl.yaml", "my files.yaml"):
+        sandbox_project.write(FILES + MORE, path)
+    two = listed([int(port)] * 2).replace("px2", "'px 2'").replace(port, "1", 1)
+    sandbox_project.write(FILES + MORE + two, "listed.yaml")
+    remark = re.search(r"(\d+) findings were there before: see (.*)", plan(*options).out)
+    assert remark
+    assert remark[2] == command.replace("PORT", port)
+    found = proxyctl(*shlex.split(remark[2])[1:], "--format", "json").json["findings"]
+    assert int(remark[1]) == sum(one["severity"] != "note" for one in found)
 
 
 @pytest.mark.parametrize(
