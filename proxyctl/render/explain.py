@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -331,14 +331,23 @@ def servers_text(destination: Destination, dialect: Dialect) -> str:
     if not destination.backends:
         timeout = dialect.variable("connect_timeout_server_max")
         return f"none: a query waits for {timeout}, then fails"
-    weights = {backend.weight for backend in destination.backends}
+    if not destination.family:
+        return _listed(destination.backends, has_status=True)
+    by_role = [
+        f"{role} {_listed(found, has_status=False)}" for role, found in destination.by_role.items()
+    ]
+    return f"{'; '.join(by_role)}, as configured; the monitor of {destination.family} places them"
+
+
+def _listed(servers: Sequence[Server], *, has_status: bool) -> str:
+    """Return servers, with their weights if these differ, and with a status other than ONLINE."""
+    weights = {server.weight for server in servers}
     parts = []
-    for backend in destination.backends:
-        status = "" if backend.status == "ONLINE" or destination.family else f" {backend.status}"
-        weight = f" weight {backend.weight}" if len(weights) > 1 else ""
-        parts.append(f"{printable(backend.hostname)}:{backend.port}{status}{weight}")
-    family = f" (of {destination.family}, as the monitor places them)" if destination.family else ""
-    return ", ".join(parts) + family
+    for server in servers:
+        status = f" {server.status}" if has_status and server.status != "ONLINE" else ""
+        weight = f" weight {server.weight}" if len(weights) > 1 else ""
+        parts.append(f"{printable(server.hostname)}:{server.port}{status}{weight}")
+    return ", ".join(parts)
 
 
 def _warnings(route: Route) -> Iterator[str]:

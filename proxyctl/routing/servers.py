@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
 
@@ -22,6 +22,10 @@ _KINDS = {
 }
 
 
+ROLES = ("writer", "backup writer", "reader", "offline")
+"""The roles of `Family.roles`."""
+
+
 @dataclass(frozen=True)
 class Destination:
     """The servers that a query may reach."""
@@ -31,6 +35,8 @@ class Destination:
     family: str = ""
     """The monitored family of the hostgroup: the monitor decides which nodes are in the hostgroup.
     It is '' if the rows decide: outside families, and at RUNTIME."""
+    by_role: Mapping[str, tuple[Server, ...]] = field(default_factory=dict)
+    """The servers of the family by the role of the hostgroup that their rows name."""
     is_known: bool = True
     """False: the configuration has no table of servers."""
 
@@ -78,7 +84,14 @@ class HostgroupServers:
         family = None if is_placed else self.topology.family_of(hostgroup)
         if family is None:
             return Destination(self.of(hostgroup), is_known=self._is_known)
-        return Destination(self.of_family(hostgroup), family_text(family), self._is_known)
+        by_role = {
+            role: self.of(member)
+            for role, member in zip(ROLES, family.roles, strict=True)
+            if isinstance(member, int) and self.of(member)
+        }
+        return Destination(
+            self.of_family(hostgroup), family_text(family), by_role, is_known=self._is_known
+        )
 
 
 def family_text(family: Family) -> str:
