@@ -8,7 +8,7 @@ drained it. A restore is not undone, since a node in service does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -27,7 +27,7 @@ from proxyctl.instance.cluster import read_peers
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.read import read_layer, read_layouts
 from proxyctl.nodes.drain import NodeRequest, NodeResult, drain, restore, wait_until_unused
-from proxyctl.nodes.image import find_node
+from proxyctl.nodes.image import comments_by_node, find_node
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.rows.row import Layer
@@ -144,11 +144,11 @@ class NodeOperation:
         self._request = request
         self._was_interrupted = False
         seen, self._unread = at_all(targets, _nodes_of, workers=request.workers)
-        self._node = (
-            find_node(request.each.node, {node for one in seen for node in one.nodes})
-            if seen
-            else None
-        )
+        comments: dict[Node, set[str]] = {}
+        for one in seen:
+            for node, found in one.nodes.items():
+                comments.setdefault(node, set()).update(found)
+        self._node = find_node(request.each.node, comments) if seen else None
         having = [one for one in seen if self._node in one.nodes]
         _refuse_members(having)
         self._having = [one.target for one in having]
@@ -281,8 +281,8 @@ class NodesOfInstance:
     """The nodes and the cluster of an instance."""
 
     target: Target
-    nodes: frozenset[Node]
-    """The nodes in MEMORY or at RUNTIME."""
+    nodes: Mapping[Node, Collection[str]]
+    """The comments of each node in MEMORY or at RUNTIME."""
     members: tuple[Node, ...]
     """The members of its ProxySQL Cluster."""
 
@@ -291,13 +291,13 @@ def _nodes_of(target: Target) -> NodesOfInstance:
     with target.connect() as client:
         layout = read_layouts(client)["mysql_servers"]
         read = server_reader(layout)
-        servers = [
-            read(row)
+        rows = [
+            row
             for layer in (Layer.MEMORY, Layer.RUNTIME)
             for row in read_layer(client, [layout], layer)[layout.name].values()
+            if not read(row).is_off
         ]
-        nodes = {server.node for server in servers if not server.is_off}
-        return NodesOfInstance(target, frozenset(nodes), read_peers(client))
+        return NodesOfInstance(target, comments_by_node(layout, rows), read_peers(client))
 
 
 def _refuse_members(having: Sequence[NodesOfInstance]) -> None:

@@ -9,7 +9,7 @@ Source: measured on a three-node Galera cluster and on simulated nodes behind Pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from proxyctl.proxysql.placement import heirs, placed_rows, promote
 from proxyctl.proxysql.servers import Server, server_reader
 from proxyctl.proxysql.topology import Family, Node, Topology, node_text
 from proxyctl.rows.row import Key, Row, Rows, replace_cells
-from proxyctl.text import nearest
+from proxyctl.text import nearest, printable
 
 _LISTED = 8
 """The most nodes that an error lists."""
@@ -59,7 +59,7 @@ class ServerState:
     def find(self, text: str) -> Node:
         """Return the node that a text names. Raises: UsageError when it names none or several."""
         rows = (*self.configured.values(), *self.runtime.values())
-        return find_node(text, {self.read(row).node for row in rows})
+        return find_node(text, comments_by_node(self.layout, rows))
 
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
         """Return the nodes of a hostgroup that take new queries with these rows."""
@@ -75,8 +75,20 @@ class ServerState:
         )
 
 
-def find_node(text: str, nodes: Collection[Node]) -> Node:
-    """Return the node that a text names. Raises: UsageError when it names none or several."""
+def comments_by_node(layout: Layout, rows: Iterable[Row]) -> dict[Node, set[str]]:
+    """Return the comments of each node; a node without comments has an empty set."""
+    read, comment = server_reader(layout), layout.index["comment"]
+    comments: dict[Node, set[str]] = {}
+    for row in rows:
+        comments.setdefault(read(row).node, set()).update({str(row[comment])} - {""})
+    return comments
+
+
+def find_node(text: str, nodes: Mapping[Node, Collection[str]]) -> Node:
+    """Return the node that a text names, by its address or, if no address fits, by a comment.
+
+    `nodes`: the comments of each node. Raises: UsageError when it names none or several.
+    """
     host, _, port = text.rpartition(":")
     fitting = [
         node
@@ -84,18 +96,24 @@ def find_node(text: str, nodes: Collection[Node]) -> Node:
         if text.strip("[]") == node[0]
         or text == node_text(node)
         or (host.strip("[]"), port) == (node[0], str(node[1]))
-    ]
+    ] or [node for node, comments in nodes.items() if text in comments]
     if len(fitting) == 1:
         return fitting[0]
-    names = sorted(map(node_text, fitting or nodes))
     problem = "several nodes with that name" if fitting else "no such node"
-    raise UsageError(f"{text or repr(text)}: {problem}", fix=_fix(text, names))
+    chosen = {node_text(node): nodes[node] for node in fitting or nodes}
+    raise UsageError(
+        f"{text or repr(text)}: {problem}", fix=_fix(text, dict(sorted(chosen.items())))
+    )
 
 
-def _fix(text: str, names: list[str]) -> str | None:
-    nearest_name = nearest(text, names, cutoff=0.7) if len(names) > _LISTED else None
+def _fix(text: str, comments: Mapping[str, Collection[str]]) -> str | None:
+    nearest_name = nearest(text, comments, cutoff=0.7) if len(comments) > _LISTED else None
     if nearest_name is not None:
         return f"did you mean {nearest_name}?"
+    names = [
+        name + (f" ({', '.join(map(printable, sorted(found)))})" if found else "")
+        for name, found in comments.items()
+    ]
     remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"choose from {', '.join(names[:_LISTED])}{remainder}" if names else None
 

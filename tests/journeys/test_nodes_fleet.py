@@ -114,6 +114,16 @@ def test_an_instance_without_the_node_is_named(fleet: list[Sandbox]) -> None:
     assert "1 not there: px2" in restore().out
 
 
+def test_a_comment_names_the_node(fleet: list[Sandbox]) -> None:
+    for sandbox in fleet:
+        sandbox.run("UPDATE mysql_servers SET comment = 'replica' WHERE hostname = 'db2'")
+        sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
+        sandbox.run("SAVE MYSQL SERVERS TO DISK")
+    ended(proxyctl("nodes", "drain", "db9", "--all"), 64, "db1:3306, db2:3306 (replica)")
+    assert proxyctl("nodes", "drain", "replica", "--all", "--no-wait").code == 0
+    assert statuses(fleet) == [OUT] * 3
+
+
 def test_a_node_that_no_instance_has(fleet: list[Sandbox]) -> None:
     ended(proxyctl("nodes", "drain", "db9", "--all"), 64, "db9: no such node", "db1:3306, db2:3306")
     hold(fleet[2], "db1", "db2:3307")

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 NodeArgument = Annotated[
     str,
     typer.Argument(
-        metavar="HOST[:PORT]", help="The server, as in mysql_servers.", autocompletion=node_names
+        metavar="HOST[:PORT]",
+        help="The server, as in mysql_servers; or its comment.",
+        autocompletion=node_names,
     ),
 ]
 
