@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -43,6 +44,8 @@ class FileContent:
     """By table and key, the rows that become comments, and the reason."""
     refused: dict[str, str] = field(default_factory=dict)
     """The variables that become comments, and the reason."""
+    remarks: dict[str, str] = field(default_factory=dict)
+    """By table, the comment above its section."""
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
     """The places in an imported file of rows (table and key) and variables ("variables", (name,)).
     """
@@ -196,6 +199,17 @@ def without_references(
     return result
 
 
-def environment_name(variable: str) -> str:
+def propose_environment(content: FileContent, layout: Layout) -> None:
+    """Add a comment that shows how passwords leave the file, if it holds any. Changes: content."""
+    position = layout.index["password"]
+    for row in content.tables[layout.name]:
+        if isinstance(row[position], str) and row[position]:
+            name = environment_name(f"{row[layout.index['username']]}_password")
+            text = f"from the environment instead of a hash: password: {{env: {name}}}"
+            content.remarks[layout.name] = text
+            return
+
+
+def environment_name(secret: str) -> str:
     """Return the environment variable that an export proposes for a secret."""
-    return variable.upper().replace("-", "_")
+    return re.sub(r"[^A-Z0-9_]", "_", secret.upper())

@@ -12,7 +12,12 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
 from proxyctl.instance.plugins import read_ledger
 from proxyctl.instance.read import read_deviations, read_layouts, read_tables
-from proxyctl.interchange.content import FileContent, add_variables, with_secrets
+from proxyctl.interchange.content import (
+    FileContent,
+    add_variables,
+    propose_environment,
+    with_secrets,
+)
 from proxyctl.interchange.fold import from_runtime, passed_over
 from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.proxysql.compare import Difference, differences_from_memory, fold_users
@@ -101,6 +106,8 @@ def _add_table(
         ordered = [rows[key] for key in sorted_keys(rows)]
         content.tables[layout.name] = with_secrets(content, layout, ordered, secrets)
         content.leave_out(layout.name, passed_over(layout, layer, layers))
+        if secrets == "hash" and layout.table.role is Role.USERS:
+            propose_environment(content, layout)
     for other, differences in _differences(layout, layers, topology).items():
         if differences:
             names = named_rows(layout.name, (difference.key for difference in differences))

@@ -119,7 +119,7 @@ def _dead_fast_routing(tables: Tables) -> list[str]:
 def _yaml(content: FileContent, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
     """Return the file, with refused rows and variables as comments. Changes: content.warnings."""
     sections = _without_left_out(content, tables)
-    remarks: dict[str, list[str]] = {}
+    remarks = {name: [text] for name, text in content.remarks.items() if name in sections}
     for name, reasons in content.left_out.items():
         layout, rows = tables[name]
         by_reason: dict[str, list[DesiredRow]] = {}

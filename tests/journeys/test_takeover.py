@@ -6,6 +6,7 @@ export of each layer, and its plan changes only the rows that the export named.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -301,3 +302,22 @@ def test_json_that_proxysql_ignores_is_no_difference(project: Project, instance:
     assert 'hostgroup_settings: {"handle_warnings": 1}' in text
     assert 'hostgroup_settings \'{"handle_warnings":1,"nobody":2}\' is written as' in exported.err
     assert changes(planned) == []
+
+
+def test_the_comment_above_users_takes_their_passwords_out_of_the_file(
+    project: Project, instance: Instance
+) -> None:
+    run(instance, "INSERT INTO mysql_users (username, password) VALUES ('web-app', 'secret')")
+    text = proxyctl("export").out
+    (comment,) = [line for line in text.splitlines() if "from the environment" in line]
+    prefix, _, proposed = comment.partition(" hash: ")
+    assert (prefix, proposed) == (
+        "# from the environment instead of a",
+        "password: {env: WEB_APP_PASSWORD}",
+    )
+    project.write(re.sub(r"password: '\*\w+'", proposed, text))
+    project.monkeypatch.setenv("WEB_APP_PASSWORD", "secret")
+    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    project.monkeypatch.setenv("WEB_APP_PASSWORD", "another")
+    assert proxyctl("plan", "--detailed-exitcode").code == 2
+    assert "from the environment" not in proxyctl("export", "--secrets", "omit").out
