@@ -17,10 +17,10 @@ OVERRIDE = re.compile(r"--(force|discard-|allow-|no-|skip-|backend-unverified|au
 
 VERB = re.compile(
     r"(adapt|add|append|apply|ask|begin|change|check|choose|close|collect|compare|copy|correct"
-    r"|count|create|decide|empty|end|escape|give|grant|group|ignore|import|install|keep|leave|let|list|log"
-    r"|look|make|match|move|name|publish|put|quote|raise|read|remove|rename|render|replace|report"
-    r"|restart|restore|return|roll|run|save|see|send|set|show|start|switch|synchronise|take|try|upgrade"
-    r"|use|wait|watch|widen|write)\b"
+    r"|count|create|decide|empty|end|escape|find out|free|give"
+    r"|grant|group|ignore|import|install|keep|leave|let|list|log|look|make|match|move|name|publish|put|quote|raise|read|remove|rename|render|replace|report"
+    r"|restart|restore|return|revoke|roll|run|save|see|send|set|show|start|switch|synchronise"
+    r"|take|try|turn|upgrade|use|wait|watch|widen|write)\b"
 )
 PURPOSE = re.compile(r"(to [^,;]+, |if [^,]+, )+")
 """What may precede the verb, as in `to keep it, SAVE MYSQL SERVERS TO DISK`."""

@@ -73,7 +73,7 @@ def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
             if any(isinstance(row.cells[name], Secret) for name in _CELLS):
                 message = "it also changes text in quotes"
             renamed = rule.rewritten(as_bytes(word)) or b""
-            fix = "also match the words around it"
+            fix = "match the words around it as well"
             if _NAMES.fullmatch(renamed):
                 fix += ", such as `(FROM|JOIN) orders` for a table"
             elif subject.engine is not RegexEngine.RE2:

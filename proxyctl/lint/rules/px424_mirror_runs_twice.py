@@ -16,7 +16,9 @@ from proxyctl.routing.rule import Rule
 from proxyctl.rows.row import Secret
 
 _OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
-_AROUND_FAST_ROUTING = "also set a mirror_flagOUT that no rule or fast-routing row has as flagIN"
+_AROUND_FAST_ROUTING = (
+    "set mirror_flagOUT as well, to a value that no rule or fast-routing row has as flagIN"
+)
 _FAST = "fast routing also decides where copies go, before mirror_hostgroup"
 
 
