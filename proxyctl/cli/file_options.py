@@ -29,7 +29,8 @@ class FileOptions:
         "PATH", "YAML or JSON file with variables for templates; repeatable."
     )
     restrict_paths: bool = flag(
-        "--restrict-paths", "Refuse files outside the folders of -f, also through symbolic links."
+        "--restrict-paths",
+        "Refuse files outside the folders of -f, including through symbolic links.",
     )
 
     def paths(self) -> list[str]:

@@ -95,8 +95,8 @@ def open_connection(login: Login) -> Connection[Any]:
         raise InstanceError(
             f"{login.address}: {error}",
             fix="log in once with --tls-ca if the password is a hash in admin-admin_credentials;"
-            " otherwise check what is listening there: ProxySQL asks for the password of no other"
-            f" account; {PORTS}",
+            " otherwise check what is listening there: ProxySQL does not ask for the password of"
+            f" any other account; {PORTS}",
         ) from error
     except UnicodeDecodeError as error:
         raise _no_server(login) from error

@@ -125,7 +125,7 @@ def test_suggestions_need_the_same_rules_everywhere(offline: Project, fleet: lis
     fleet[1].run("UPDATE mysql_query_rules SET destination_hostgroup = 20")
     fleet[1].run("LOAD MYSQL QUERY RULES TO RUNTIME")
     found = proxyctl("digest", "suggest", "--all")
-    ended(found, 3, "px2: other rules, users or routing variables than px1, px3", "--instance")
+    ended(found, 3, "px2: different rules, users or routing variables than px1, px3", "--instance")
     fleet[1].run("UPDATE mysql_query_rules SET destination_hostgroup = 10")
     fleet[1].run("LOAD MYSQL QUERY RULES TO RUNTIME")
     fleet[2].run("SET mysql-query_digests_track_hostname='true'")
@@ -139,7 +139,9 @@ def test_no_apply_changes_another_version(offline: Project, fleet: list[Sandbox]
         instance = f"{{name: px4, host: 127.0.0.1, port: {newer.port}, password: admin}}"
         _add(offline, fleet, instance)
         found = proxyctl("digest", "suggest", "--all")
-    ended(found, 3, "px4: another version than px1, px2, px3", "fix: choose one with --instance")
+    ended(
+        found, 3, "px4: a different version than px1, px2, px3", "fix: choose one with --instance"
+    )
 
 
 def test_suggestions_name_the_instances_that_they_lack(

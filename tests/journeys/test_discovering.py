@@ -28,7 +28,7 @@ pxc_clusters:
     ("addresses", "reason"),
     [
         (b"", "does not list any cluster members"),
-        (b",".join(b"db%d" % number for number in range(20_000)), "names 20,000 members"),
+        (b",".join(b"db%d" % number for number in range(20_000)), "lists 20,000 members"),
     ],
 )
 def test_what_no_cluster_says_of_its_members(

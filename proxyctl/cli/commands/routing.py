@@ -74,7 +74,7 @@ def explain(
         " stats_mysql_query_events or history_mysql_query_events.",
     ),
     layer: LayerOption = None,
-    pgsql: bool = flag("--pgsql", "Use the pgsql_query_rules; --schemaname is the database."),
+    pgsql: bool = flag("--pgsql", "Use pgsql_query_rules; --schemaname is the database."),
     all_rules: bool = flag("--all-rules", "List each rule that does not match."),
     proxysql_version: VersionOption = None,
     format: Annotated[
