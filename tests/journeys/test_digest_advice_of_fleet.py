@@ -131,7 +131,7 @@ def test_suggestions_need_the_same_rules_everywhere(offline: Project, fleet: lis
     fleet[2].run("SET mysql-query_digests_track_hostname='true'")
     fleet[2].run("LOAD MYSQL VARIABLES TO RUNTIME")
     found = proxyctl("digest", "suggest", "--all")
-    ended(found, 3, "px3: other mysql-query_digests variables than px1, px2")
+    ended(found, 3, "px3: different mysql-query_digests variables than px1, px2")
 
 
 def test_no_apply_changes_another_version(offline: Project, fleet: list[Sandbox]) -> None:

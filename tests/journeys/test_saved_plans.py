@@ -29,7 +29,7 @@ def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
 def test_a_missing_folder_is_noticed_before_planning(project: Project) -> None:
     project.write(FILES)
     found = proxyctl("plan", "--port", "1", "--out", "none/x.plan")  # nothing answers there
-    ended(found, 1, "none/x.plan: cannot be written: no such folder", "make it: mkdir -p none")
+    ended(found, 1, "none/x.plan: cannot be written: no such folder", "create it: mkdir -p none")
     assert found.out == ""
 
 

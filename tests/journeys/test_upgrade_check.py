@@ -164,7 +164,7 @@ CASES = [
         "3.0.3",
         "3.0.12",
         _rule(r"match_digest: '[\w-.]'"),
-        "match_digest compiles in PCRE only",
+        "match_digest compiles only in PCRE",
         ("rule 7",),
     ),
     UpgradeCase(
@@ -180,7 +180,7 @@ CASES = [
         "3.0.3",
         "3.0.12",
         _rule("client_addr: 10.1.0.0/16"),
-        "fits no client now",
+        "matches no client now",
         ("rule 7",),
     ),
     UpgradeCase(
@@ -249,7 +249,7 @@ def test_each_finding(offline: Project, case: UpgradeCase) -> None:
     assert all(
         one["where"].startswith("proxyctl.yaml:")
         for one in fitting[0]["relies_on"]
-        if not (one["text"].endswith("nobody set"))
+        if not (one["text"].endswith("is not set"))
     )
     assert found.code == (2 if found.json["decisions"] else 0)
 
@@ -322,7 +322,7 @@ def test_the_version_is_written(offline: Project, written: str) -> None:
     text = f"# é: 2.7.1\r\nproxysql_version: {written}\n{HEAD}{SERVERS}  # 2.7.1"
     offline.write(text)
     found = proxyctl("upgrade-check", "--to", "3.0.3", "--write")
-    ended(found, 2, "proxyctl.yaml: proxysql_version is 3.0.3 now")
+    ended(found, 2, "proxyctl.yaml: proxysql_version is now 3.0.3")
     after = (offline.folder / "proxyctl.yaml").read_bytes().decode()
     changed = written.replace("2.7.1", "3.0.3", 1)
     assert after == text.replace(f"proxysql_version: {written}", f"proxysql_version: {changed}")

@@ -190,7 +190,7 @@ def test_postgresql_alone_is_not_watched(offline: Project, options: tuple[str, .
             apply(*WATCH, *options),
             ExitCode.REFUSED,
             ": --watch compares the traffic of MySQL clients",
-            "and the plan changes only PGSQL SERVERS",
+            "but the plan changes only PGSQL SERVERS",
             "fix: leave out --watch",
         )
 
@@ -419,7 +419,7 @@ def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     )
     assert "Watched px1 for 0:05: within the bounds." in done.out
     assert "Watched px2" not in done.out
-    command = done.out.partition("stays at px1; proxyctl ")[2].split()[:3]
+    command = done.out.partition("stays in place at px1; proxyctl ")[2].split()[:3]
     assert proxyctl(*command, "--auto-approve").code == 0
     assert [destination(one.sandbox) for one in fleet] == ["10", "10", "10"]
 
