@@ -31,7 +31,7 @@ CODES = {
     "monitor-check-failed": Code(_E, "The monitor reaches a server, but a check fails."),
     "server-shunned": Code(_W, "A server is SHUNNED and not ONLINE in any hostgroup."),
     "server-stays-shunned": Code(
-        _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never reverses this."
+        _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never undoes this."
     ),
     "node-drained": Code(_N, "A server takes no new connections at RUNTIME."),
     "hostgroup-without-servers": Code(

@@ -134,7 +134,7 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
                 "server-stays-shunned",
                 nodes,
                 f"receives no queries in {_hostgroup_text(facts, protocol, hostgroup)}: it is"
-                f" SHUNNED in {table}, and ProxySQL never reverses a SHUNNED status that it loaded",
+                f" SHUNNED in {table}, and ProxySQL never undoes a SHUNNED status that it loaded",
                 fix,
             )
 

@@ -163,7 +163,7 @@ def _check_not_shunned(state: ServerState, node: Node) -> None:
     if hostgroups:
         raise RefusedError(
             f"{node_text(node)} stays SHUNNED in hostgroup {', '.join(hostgroups)}: it is SHUNNED"
-            " in MEMORY and on DISK, and ProxySQL never reverses that",
+            " in MEMORY and on DISK, and ProxySQL never undoes that",
             fix="write `status: ONLINE` in the files and apply them",
         )
 
