@@ -274,6 +274,6 @@ def test_a_proxysql_that_restarts_has_forgotten_what_was_loaded(
     error = failed_apply(instance, at_step(f"LOAD {module} TO RUNTIME", die), saves=False)
     text = "\n".join(error.lines())
     assert error.exit_code == 4, text
-    assert "ProxySQL was restarted meanwhile" in text
+    assert "ProxySQL was restarted in the meantime" in text
     assert RESTORED in text
     assert dump(instance) == before

@@ -97,7 +97,7 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     assert found[name(first)] == []
     (switched_off,) = found[name(second)]
     assert switched_off.startswith(
-        "MYSQL USERS: it answers, but has not taken over the change; look at"
+        "MYSQL USERS: it answers, but has not taken over the change; check"
     )
     assert "admin-cluster_mysql_users_diffs_before_sync there" in switched_off
     down = found[name(third)]
