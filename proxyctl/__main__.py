@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -13,6 +14,8 @@ def main() -> None:
 
         sys.stdout.write(f"{version_text()}\n")
         sys.exit(0)
+    # A command builds large tables without cycles, then ends: collecting garbage only costs time.
+    gc.disable()
     # Looking for plugins of pydantic takes longer than anything else at the start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
@@ -22,7 +25,10 @@ def main() -> None:
         if sys.stderr is not None:
             sys.stderr.write("interrupted; nothing was changed\n")
         sys.exit(130)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # At its exit Python collects garbage even so, but not what is frozen.
+    gc.freeze()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import inspect
 import logging
 import platform
@@ -122,8 +121,6 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    # A command builds large tables without cycles, then ends: collecting garbage only costs time.
-    gc.disable()
     if list(arguments[:1]) == ["help"]:
         word = arguments[1] if len(arguments) == 2 else ""
         if word in TOPICS:

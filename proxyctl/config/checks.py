@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
+from operator import itemgetter
 
 from proxyctl.catalog import Column, ColumnKind
 from proxyctl.catalog.model import SECOND_PASSWORD
@@ -79,11 +80,12 @@ def check_tables(
 # Fields ------------------------------------------------------------------------------------------
 
 
-def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
-    """Yield each key with the row's value in a column; nothing if no file sets the column."""
-    if column in table.used:
-        position = table.layout.index[column]
-        yield from ((key, row[position]) for key, row in table.rows.items())
+def _values(table: DesiredTable, column: str) -> Iterable[tuple[Key, object]]:
+    """Return each key with the row's value in a column; nothing if no file sets the column."""
+    if column not in table.used:
+        return ()
+    value = itemgetter(table.layout.index[column])
+    return zip(table.rows, map(value, table.rows.values()), strict=True)
 
 
 def _check_json(table: DesiredTable, context: Compilation) -> None:

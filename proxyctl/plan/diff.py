@@ -174,7 +174,10 @@ def _diff_rows(
         running, unpublished, at_runtime = folded, [], in_memory
     else:
         running = fold_users(layout, runtime)
-        unpublished = differences_from_memory(layout, running, runtime_image(layout, folded))
+        unpublished = []
+        if not same_rows(running, folded):  # a LOAD changes nothing where RUNTIME shows MEMORY
+            image = runtime_image(layout, folded)
+            unpublished = differences_from_memory(layout, running, image)
         at_runtime = []
         # Otherwise RUNTIME shows MEMORY, and MEMORY agrees with the files.
         if desired is not None and (unpublished or in_memory):

@@ -168,42 +168,32 @@ def fold_users(layout: Layout, rows: Rows) -> Rows:
     if layout.table.role is not Role.USERS:
         return rows
     backend, frontend = layout.index["backend"], layout.index["frontend"]
-    folded: Rows = {}
-    joined: dict[Value, Row | None] = {}
-    for key, row in rows.items():
-        name, halves = key[0], (row[backend], row[frontend])
-        if halves == (0, 1):
-            other = rows.get((name, 1))
-            if other is not None and other[frontend] == 0:
-                joined[name] = _joined(layout, other, row)
-            if joined.get(name) is None:
-                folded[key] = row
-        elif halves == (1, 0):
-            half = rows.get((name, 0))
-            if half is not None and name not in joined:
-                joined[name] = _joined(layout, row, half)
-            folded[key] = joined.get(name) or row
-        else:
-            folded[key] = row
+    frontends = [key for key, row in rows.items() if row[backend] == 0 and row[frontend] == 1]
+    if not frontends:
+        return rows
+    folded = dict(rows)
+    for key in frontends:
+        whole = (key[0], 1)
+        other = rows.get(whole)
+        joined = None
+        if other is not None and other[frontend] == 0:
+            joined = _joined(layout, other, rows[key])
+        if joined is not None:
+            folded[whole] = joined
+            del folded[key]
     return folded
 
 
 def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None:
-    frontend = layout.index["frontend"]
-    backend = layout.index["backend"]
-    first, last = min(frontend, backend), max(frontend, backend)
-    if (
-        backend_half[:first] == frontend_half[:first]
-        and backend_half[last + 1 :] == frontend_half[last + 1 :]
-        and last == first + 1
-    ):
-        return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
-    for position, (left, right) in enumerate(zip(backend_half, frontend_half, strict=True)):
-        if position in (frontend, backend) or left == right:
-            continue
-        if not same_cell(layout, position, left, right):
-            return None
-    return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
+    """Return the row of both halves; None if their other columns differ."""
+    backend, frontend = layout.index["backend"], layout.index["frontend"]
+    joined = (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
+    # Most halves agree to the letter, and comparing tuples is fast.
+    if joined != (*frontend_half[:backend], 1, *frontend_half[backend + 1 :]):
+        for position, (left, right) in enumerate(zip(joined, frontend_half, strict=True)):
+            if position not in (frontend, backend) and not same_cell(layout, position, left, right):
+                return None
+    return joined
 
 
 def value_of(row: DesiredRow, position: int) -> Value:

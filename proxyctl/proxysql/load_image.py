@@ -142,9 +142,10 @@ def _users(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
     active, hostgroup = index["active"], index["default_hostgroup"]
     backend, frontend = index["backend"], index["frontend"]
     blank = [index[name] for name in ("password", "default_schema") if name in index]
+    negative = {*filter(_negative, {row[hostgroup] for row in rows.values()})}
     live: dict[Key, DesiredRow] = {}
     for key, row in rows.items():
-        if row[active] != 1 or _negative(row[hostgroup]):
+        if row[active] != 1 or row[hostgroup] in negative:
             continue
         if row[backend] == 0 and row[frontend] == 0:
             continue
