@@ -174,10 +174,7 @@ def _diff_rows(
         running, unpublished, at_runtime = folded, [], in_memory
     else:
         running = fold_users(layout, runtime)
-        unpublished = []
-        if not same_rows(running, folded):  # a LOAD changes nothing where RUNTIME shows MEMORY
-            image = runtime_image(layout, folded)
-            unpublished = differences_from_memory(layout, running, image)
+        unpublished = _unpublished(layout, running, folded)
         at_runtime = []
         # Otherwise RUNTIME shows MEMORY, and MEMORY agrees with the files.
         if desired is not None and (unpublished or in_memory):
@@ -204,6 +201,13 @@ def _diff_rows(
         runtime_count=len(running),
         unowned=_unowned(desired, folded),
     )
+
+
+def _unpublished(layout: Layout, running: Rows, memory: Rows) -> list[Difference]:
+    """Return how RUNTIME differs from what it shows after a LOAD of MEMORY; users are folded."""
+    if same_rows(running, memory):  # RUNTIME shows MEMORY as it is
+        return []
+    return differences_from_memory(layout, running, runtime_image(layout, memory))
 
 
 def _diff_servers(
