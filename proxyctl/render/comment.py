@@ -121,7 +121,7 @@ def _remarks(planned: Planned) -> Iterator[str]:
             head, *fix = finding_lines(finding, PLAIN)
             yield f"- :warning: {_remark(head)}"
             yield from (f"    - {_remark(line.strip())}" for line in fix)
-    for text in lint_counts(plan):
+    for text in lint_counts(planned.own_plan):
         yield f"- {_remark(f'lint: {text}')}"
     if plan.members and not plan.is_in_sync:
         yield f"- {_remark(cluster_line(plan))}"

@@ -239,7 +239,7 @@ def _remarks(planned: Planned, style: Style) -> Iterator[str]:
         yield from _details(discarded.edits, style)
     for warning in planned.warnings:
         yield from _remark(style, "warning", printable(warning))
-    yield from finding_remarks(plan, style)
+    yield from finding_remarks(planned.own_plan, style)
     for name in plan.restart_required:
         yield from _remark(style, "restart", f"{name} takes effect when ProxySQL is restarted")
 

@@ -48,9 +48,11 @@ def in_sync_lines(fleet: Fleet) -> Iterator[str]:
     for planned in fleet.in_sync:
         if planned.plan.out_of_service:
             remarks.setdefault(f" ({'; '.join(planned.plan.out_of_service)})", []).append(planned)
+    first_alike: dict[str, Plan] = {}
     for planned in fleet.in_sync:
         warnings = (f"warning: {warning}" for warning in planned.warnings)
-        for text in (*warnings, *_lint_remarks(planned.plan)):
+        first = first_alike.setdefault(planned.plan.likeness, planned.own_plan)
+        for text in (*warnings, *_lint_remarks(first)):
             remarks.setdefault(f"; {text}", []).append(planned)
     for remark, instances in remarks.items():
         yield f"{instance_names(instances)}: in sync{printable(remark)}"
