@@ -188,7 +188,7 @@ def test_a_value_that_runtime_refuses_restores_everything(
         ).replace("max_connections: 50", "max_connections: 60")
     )
     failed = apply()
-    ended(failed, 4, "everything was restored", "'/no/such/folder/log', is ''")
+    ended(failed, 4, "everything was restored", "'/no/such/folder/log', but is ''")
     for layer in ("runtime_", "", "disk."):
         found = rows(proxysql, f"* FROM {layer}pgsql_servers ORDER BY 1, 2")
         assert [row[:4] for row in found] == [row[:4] for row in before]
