@@ -70,7 +70,7 @@ class Selection:
         """
         if not paths:
             if instance is not None or variables:
-                raise UsageError("an instance by name, and variables, need files", fix=_NAME_FILES)
+                raise UsageError("naming an instance and setting variables require files", fix=_NAME_FILES)
             return cls(login=login)
         from proxyctl.config.files import ConfigFiles, Sources
         from proxyctl.fleet.targets import resolved

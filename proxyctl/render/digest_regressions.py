@@ -35,7 +35,7 @@ from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
 _INDENT = 4
-_NOTHING = "No digest got worse, is new or vanished."
+_NOTHING = "No digest got worse, appeared or vanished."
 _WORDS = {kind: kind.replace("_", " ") for kind in RegressionKind}
 
 

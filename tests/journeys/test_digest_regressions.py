@@ -91,7 +91,7 @@ def test_thresholds(history: CountingSandbox) -> None:
     assert kinds("--min-share", "30") == {"new": 1}
     assert kinds("--min-calls", "1")["slower"] == 1  # one slow call explains nothing
     none = regressions("--min-share", "90", code=0)
-    assert "No digest got worse, is new or vanished." in none.out
+    assert "No digest got worse, appeared or vanished." in none.out
 
 
 def test_a_digest_that_moved_shows_its_hostgroups(history: CountingSandbox) -> None:
