@@ -70,7 +70,9 @@ class Selection:
         """
         if not paths:
             if instance is not None or variables:
-                raise UsageError("naming an instance and setting variables require files", fix=_NAME_FILES)
+                raise UsageError(
+                    "naming an instance and setting variables require files", fix=_NAME_FILES
+                )
             return cls(login=login)
         from proxyctl.config.files import ConfigFiles, Sources
         from proxyctl.fleet.targets import resolved

@@ -467,7 +467,7 @@ def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Se
     details = [*rolled.notes, *([f"snapshot: {rolled.snapshot}"] if rolled.snapshot else [])]
     if rolled.is_well:
         return "applied", f"{text} at RUNTIME; every layer was read back", Level.INFO, details
-    details += [f"{server} has been SHUNNED since" for server in rolled.shunned]
-    details += [f"{peer.name} does not follow" for peer in rolled.behind]
+    details += [f"{server} has been SHUNNED since the change" for server in rolled.shunned]
+    details += [f"{peer.name} has not taken over the change" for peer in rolled.behind]
     worse = counted(len(rolled.shunned) + len(rolled.behind), "problem")
-    return "applied", f"{text} at RUNTIME, with {worse} since", Level.WARNING, details
+    return "applied", f"{text} at RUNTIME, and {worse} since then", Level.WARNING, details

@@ -140,7 +140,7 @@ _INSTANCE_METRICS: tuple[
     ),
     (
         "instance_lint_errors",
-        "Errors that lint finds in the instance.",
+        "Number of errors that lint finds in the instance.",
         (),
         _lint_errors,
     ),
