@@ -85,7 +85,7 @@ def test_a_selection_that_lacks_something() -> None:
         api.plan(api.Selection.of("."))
     with pytest.raises(UsageError, match="needs an instance"):
         api.export(api.Selection())
-    with pytest.raises(UsageError, match="need files"):
+    with pytest.raises(UsageError, match="require files"):
         api.Selection.of(instance="prod")
     with pytest.raises(UsageError, match="needs files or an instance"):
         api.lint(api.Selection())
