@@ -160,10 +160,10 @@ def canonical_variable(name: str, value: object) -> str:
 def fold_users(layout: Layout, rows: Rows) -> Rows:
     """Return user rows with the two halves of a user joined, if their other columns agree.
 
-    The rows of any other table are returned as they are. RUNTIME always holds halves, as does
-    MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0) and (u, backend 0, frontend 1) mean
-    the same as the row (u, 1, 1). Shape: keyed by (username, backend); a joined user has the key
-    (username, 1).
+    Without halves, as in any other table, the rows are returned as they are. RUNTIME always holds
+    halves, as does MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0) and (u, backend 0,
+    frontend 1) mean the same as the row (u, 1, 1). Shape: keyed by (username, backend); a joined
+    user has the key (username, 1).
     """
     if layout.table.role is not Role.USERS:
         return rows
@@ -173,13 +173,12 @@ def fold_users(layout: Layout, rows: Rows) -> Rows:
         return rows
     folded = dict(rows)
     for key in frontends:
-        whole = (key[0], 1)
-        other = rows.get(whole)
-        joined = None
-        if other is not None and other[frontend] == 0:
-            joined = _joined(layout, other, rows[key])
+        other = rows.get((key[0], 1))
+        if other is None or other[frontend] != 0:
+            continue
+        joined = _joined(layout, other, rows[key])
         if joined is not None:
-            folded[whole] = joined
+            folded[key[0], 1] = joined
             del folded[key]
     return folded
 
@@ -191,7 +190,9 @@ def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None
     # Most halves agree to the letter, and comparing tuples is fast.
     if joined != (*frontend_half[:backend], 1, *frontend_half[backend + 1 :]):
         for position, (left, right) in enumerate(zip(joined, frontend_half, strict=True)):
-            if position not in (frontend, backend) and not same_cell(layout, position, left, right):
+            if position in (frontend, backend) or left == right:
+                continue
+            if not same_cell(layout, position, left, right):
                 return None
     return joined
 

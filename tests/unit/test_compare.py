@@ -9,11 +9,13 @@ from proxyctl.proxysql.cells import as_read
 from proxyctl.proxysql.compare import (
     canonical_variable,
     differences,
+    fold_users,
     same,
     same_cell,
     same_variable,
 )
 from proxyctl.proxysql.passwords import native_hash
+from proxyctl.rows.row import Secret
 from tests.support.build import desired, layout, rows
 
 JSON = ("mysql_hostgroup_attributes", "servers_defaults")
@@ -126,3 +128,34 @@ def test_the_canonical_form_of_an_unknown_variable_is_its_text():
 )
 def test_a_cell_is_read_as_proxysql_reads_it(table, column, value, read):
     assert as_read(TABLES[table], layout(table).column(column), value) == read
+
+
+@pytest.mark.parametrize(
+    ("halves", "folded"),
+    [
+        ([(1, 0, "x"), (0, 1, "x")], [(1, 1, "x")]),
+        ([(0, 1, "x"), (1, 0, "x")], [(1, 1, "x")]),
+        ([(1, 0, "x"), (0, 1, native_hash("x"))], [(1, 1, "x")]),
+        ([(1, 0, "x"), (0, 1, "y")], [(1, 0, "x"), (0, 1, "y")]),
+        # ProxySQL drops a user with neither: no client can log in.
+        ([(1, 0, "x"), (0, 0, "x")], [(1, 0, "x"), (0, 0, "x")]),
+        ([(1, 1, "x"), (0, 1, "x")], [(1, 1, "x"), (0, 1, "x")]),
+        ([(0, 1, "x")], [(0, 1, "x")]),
+    ],
+)
+def test_two_halves_of_a_user_are_one_row(halves, folded):
+    names = ("backend", "frontend", "password")
+
+    def users(cells):
+        made = [{"username": "u", **dict(zip(names, values, strict=True))} for values in cells]
+        return rows("mysql_users", *made)
+
+    assert fold_users(layout("mysql_users"), users(halves)) == users(folded)
+
+
+def test_a_half_with_the_text_of_a_reference_joins_the_other():
+    user = {"username": "u", "password": "x", "comment": Secret("note")}
+    other = {**user, "password": native_hash("x"), "comment": "note"}
+    halves = [{**user, "backend": 1, "frontend": 0}, {**other, "backend": 0, "frontend": 1}]
+    folded = fold_users(layout("mysql_users"), rows("mysql_users", *halves))
+    assert folded == rows("mysql_users", {**user, "backend": 1, "frontend": 1})
