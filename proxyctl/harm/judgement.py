@@ -42,7 +42,7 @@ class HarmVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class HarmFigures:
-    """The counters of a time."""
+    """The counters of a period."""
 
     seconds: float
     """The length of the time."""

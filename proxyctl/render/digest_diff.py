@@ -235,7 +235,7 @@ DIFF_OF_STORE: Shape[DiffOfStore] = Shape(
     counts=lambda diff: _counts_by_verdict(diff),
     digests=lambda diff: [_entry(diff, entry, is_of_many=True) for entry in diff.entries],
 )
-TIME: Shape[StoreWindow] = Shape("time of a store", "since until")
+PERIOD: Shape[StoreWindow] = Shape("period of a store", "since until")
 COMPARED: Shape[ComparedInstance] = Shape(
     "compared instance",
     "before after is_cleared",
@@ -284,7 +284,7 @@ def _stored_side(side: Side) -> dict[str, object]:
 
 
 def _time(window: StoreWindow, side: SideLoad) -> dict[str, object]:
-    return {**TIME.encode(window), **_figures(side, is_of_many=True, hostgroups=ABSENT)}
+    return {**PERIOD.encode(window), **_figures(side, is_of_many=True, hostgroups=ABSENT)}
 
 
 def _figures(side: SideLoad, *, is_of_many: bool, **values: object) -> dict[str, object]:

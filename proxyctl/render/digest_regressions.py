@@ -1,4 +1,4 @@
-"""Renders what got worse in a time of a store: text, JSON, Markdown, and metrics."""
+"""Renders what got worse in a period of a store: text, JSON, Markdown, and metrics."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from proxyctl.stats.units import number_text
 from proxyctl.text import printable
 
 FIGURES: Shape[HarmFigures] = Shape(
-    "counters of a time",
+    "counters of a period",
     "seconds queries_per_s errors_per_s waiting failures_per_s",
     seconds=lambda figures: round(figures.seconds, 1),
     queries_per_s=lambda figures: round(figures.queries_per_s, 2),
