@@ -52,7 +52,7 @@ class Project:
     ignores: tuple[Ignore, ...] = ()
     """The findings of lint that the files ignore."""
     policies: tuple[Policy, ...] = ()
-    """The rules of the house for rows and changes."""
+    """The house rules for rows and changes."""
     reserved: tuple[range, ...] = ()
     """The rule_ids that `sharding` sections keep for their rules."""
     paths: tuple[str, ...] = ()

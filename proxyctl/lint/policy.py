@@ -1,4 +1,4 @@
-"""The policies of the files: rules of the house about rows and changes. Pure.
+"""The policies of the files: house rules about rows and changes. Pure.
 
 The files write a policy as an expression; `config` compiles it to a function.
 """

@@ -1,4 +1,4 @@
-"""The `policies` section: rules of the house about the rows of a table, or about changes."""
+"""The `policies` section: house rules about the rows of a table, or about changes."""
 
 from __future__ import annotations
 
