@@ -24,7 +24,7 @@ class Approval:
     plan: Plan | SavedPlan | None = None
     """None: no approval is needed."""
     is_of_follower: bool = False
-    """Whether the instance takes over changes from another member of its ProxySQL Cluster, so that
+    """Whether the instance copies changes from another member of its ProxySQL Cluster, so that
     a part of the plan that was shown is approved, too."""
 
     @property
@@ -57,8 +57,8 @@ class Approval:
 def _is_part(plan: Plan, approved: Plan) -> bool:
     """Return whether the approved plan has all changes of a plan at RUNTIME.
 
-    The plan may lack changes that the member has taken over meanwhile. It may write more rows to
-    MEMORY and DISK, since a member that takes over rows drops others.
+    The plan may lack changes that the member has copied meanwhile. It may write more rows to
+    MEMORY and DISK, since a member that copies rows drops others.
     """
     intended = {_intent(change) for module in approved.modules for change in module.changes}
     changes = (change for module in plan.modules for change in module.changes)

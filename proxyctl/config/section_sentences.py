@@ -73,7 +73,7 @@ SENTENCES = {
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.stale_member": "A LOAD is sent to a member of a ProxySQL Cluster that has not yet"
-    " taken over a newer LOAD of another member.",
+    " copied a newer LOAD of another member.",
     "guards.drained_elsewhere": "A node of a family is drained in all layers, as if another member"
     " of a ProxySQL Cluster had drained it, but the files say otherwise.",
     "guards.shard_moves": "Tables of sharding or schemas of fast routing change shard, whoever owns"

@@ -1,6 +1,6 @@
 """Instances of a fleet that are members of the same ProxySQL Cluster. Pure.
 
-A rollout changes one member first, and the others take the change over. Changes that they do not
+A rollout changes one member first, and the others copy the change. Changes that they do not
 synchronise are then applied to each member.
 """
 
@@ -98,7 +98,7 @@ def _follower(member: Planned, first: str) -> Planned:
 
 
 def _behind(member: Planned) -> list[Refusal]:
-    """Return the refusals of a member that has yet to take over newer content of its peers."""
+    """Return the refusals of a member that has yet to copy newer content of its peers."""
     return [refusal for refusal in member.plan.refusals if refusal.code == STALE_MEMBER]
 
 

@@ -2,8 +2,8 @@
 
 Each member polls the others every second, so proxyctl connects to one member only.
 
-A member takes over from a member whose version is above 1 and whose epoch is newer. A member at
-version 1 takes over from any member above version 1. Members with equal epochs and different
+A member copies from a member whose version is above 1 and whose epoch is newer. A member at
+version 1 copies from any member above version 1. Members with equal epochs and different
 checksums stay different. Source: ProxySQL 2.7.1, run.
 """
 
@@ -40,7 +40,7 @@ MODULES = {
 
 
 def is_synchronised(name: str, version: Version) -> bool:
-    """Return whether members of this version take over the module of this checksum."""
+    """Return whether members of this version copy the module of this checksum."""
     return name in MODULES and (version.has(SYNCS_PGSQL) or not name.startswith("pgsql_"))
 
 
@@ -81,7 +81,7 @@ def checksum_variable(name: str) -> str:
 
 
 def is_source(peer: Checksum, own: Checksum) -> bool:
-    """Return whether a member with `own` takes over from a peer with another checksum."""
+    """Return whether a member with `own` copies from a peer with another checksum."""
     return peer.version > 1 and (own.version <= 1 or peer.epoch > own.epoch)
 
 
@@ -130,7 +130,7 @@ class Membership:
 
     @property
     def has_peers(self) -> bool:
-        """Whether other members take over what this instance loads."""
+        """Whether other members copy what this instance loads."""
         return len(self.listed) > 1
 
     def name_of(self, module: str) -> str | None:
@@ -146,7 +146,7 @@ class Membership:
         return max(checksum.epoch for checksum in (self.own[name], *checksums))
 
     def ahead(self, module: str) -> list[Member]:
-        """Return the members from which this instance will take over the module."""
+        """Return the members from which this instance will copy the module."""
         name = self.name_of(module)
         if name is None or is_off(name, self.variables):
             return []
@@ -197,13 +197,13 @@ def _why_not_following(
     if own.version <= 1:
         return "neither member has had a LOAD since it started", load
     return (
-        "it answers, but has not taken over the change",
+        "it answers, but has not copied the change",
         f"check {diffs_variable(name)} there, its proxysql_servers and its log",
     )
 
 
 def is_off(name: str, variables: Mapping[str, str]) -> bool:
-    """Return whether a member with these variables never takes over the module."""
+    """Return whether a member with these variables never copies the module."""
     return (
         variables.get(diffs_variable(name)) == "0"
         or variables.get(checksum_variable(name)) == "false"

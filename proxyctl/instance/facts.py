@@ -27,7 +27,7 @@ class RuntimeFacts:
     admin_names: frozenset[str]
     """The accounts of the admin interface."""
     is_cluster_member: bool
-    """Whether the instance takes over what is loaded at other members of a ProxySQL Cluster."""
+    """Whether the instance copies what is loaded at other members of a ProxySQL Cluster."""
     is_read_only: bool
     """Whether the admin interface refuses changes (admin-read_only)."""
 

@@ -307,7 +307,7 @@ def _refuse_members(having: Sequence[NodesOfInstance]) -> None:
             names = ", ".join(having[position].target.name for position in positions)
             raise RefusedError(
                 f"no instance was changed: {names} are members of one ProxySQL Cluster, so each"
-                " takes over what another loads",
+                " copies what another loads",
                 fix="leave out --all: drain the node on one of them with --instance, and restore it"
                 " on the same one",
             )

@@ -211,7 +211,7 @@ def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objectio
         server.node == node and server.status == "OFFLINE_SOFT" for server in servers
     ):
         yield Objection(
-            f"the other members of the ProxySQL Cluster will take over the OFFLINE_SOFT of"
+            f"the other members of the ProxySQL Cluster will copy the OFFLINE_SOFT of"
             f" {node_text(node)}, also to DISK, and an apply on one of them will make it permanent"
             " here",
             "write `status: OFFLINE_SOFT` in the files and apply them",

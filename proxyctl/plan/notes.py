@@ -376,7 +376,7 @@ _ACTIVE_ONLY = ("mysql_query_rules", "mysql_users")
 
 
 def not_synchronised(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
-    """Yield the changes of these plans that the other members do not take over."""
+    """Yield the changes of these plans that the other members do not copy."""
     changed = [module for module in modules if module.does_something]
     staying = [module.name for module in changed if membership.name_of(module.name) is None]
     if staying:
@@ -395,7 +395,7 @@ def not_synchronised(modules: Sequence[ModulePlan], membership: Membership) -> I
             if inactive:
                 verbs = "is inactive and stays" if len(inactive) == 1 else "are inactive and stay"
                 yield (
-                    f"{named_rows(name, inactive)} {verbs} here; the other members take over the"
+                    f"{named_rows(name, inactive)} {verbs} here; the other members copy the"
                     " active ones and drop their own inactive ones"
                 )
 

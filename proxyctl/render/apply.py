@@ -38,7 +38,7 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
     lines += [f"restart required: {name}" for name in plan.restart_required]
     if result.peers and not result.not_following:
         lines.append(
-            f"All {len(result.peers)} members of the ProxySQL Cluster have taken over the change."
+            f"All {len(result.peers)} members of the ProxySQL Cluster have copied the change."
         )
     for peer in result.not_following:
         head, *reasons = _peer_lines(peer)
@@ -49,7 +49,7 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
 
 
 def _peer_lines(peer: PeerResult) -> Iterator[str]:
-    yield f"member {printable(peer.name)} has not taken over the change:"
+    yield f"member {printable(peer.name)} has not copied the change:"
     yield from map(printable, peer.reasons)
 
 

@@ -461,13 +461,13 @@ def _applied_text(rolled: Rolled, planned: Planned) -> tuple[str, str, Level, Se
     if rolled.state is State.IN_SYNC:
         return "in_sync", "another command has made the same change in the meantime", Level.INFO, ()
     if rolled.state is State.FOLLOWED:
-        return "followed", "has taken over the change from another cluster member", Level.INFO, ()
+        return "followed", "has copied the change from another cluster member", Level.INFO, ()
     counts = planned.plan.counts()
     text = f"{counts['add']} added, {counts['change']} changed, {counts['delete']} deleted"
     details = [*rolled.notes, *([f"snapshot: {rolled.snapshot}"] if rolled.snapshot else [])]
     if rolled.is_well:
         return "applied", f"{text} at RUNTIME; every layer was read back", Level.INFO, details
     details += [f"{server} has been SHUNNED since the change" for server in rolled.shunned]
-    details += [f"{peer.name} has not taken over the change" for peer in rolled.behind]
+    details += [f"{peer.name} has not copied the change" for peer in rolled.behind]
     worse = counted(len(rolled.shunned) + len(rolled.behind), "problem")
     return "applied", f"{text} at RUNTIME, and {worse} since then", Level.WARNING, details

@@ -33,7 +33,7 @@ def of_other(checksum: Checksum, **changes: int) -> Checksum:
     [
         (OURS, 1.0, None),
         (OURS._replace(version=9, epoch=5), 1.0, None),
-        (OLD, 1.0, f"it answers, but has not taken over the change; check {SWITCH} there"),
+        (OLD, 1.0, f"it answers, but has not copied the change; check {SWITCH} there"),
         (OLD, 60.0, "it has not answered for 60 s"),
         (None, None, "it has never answered this member"),
         (Checksum(0, 0, ""), None, "it has never answered this member"),

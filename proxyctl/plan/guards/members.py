@@ -1,4 +1,4 @@
-"""Guards: a LOAD at a cluster member that is behind its peers, or that took over a drain.
+"""Guards: a LOAD at a cluster member that is behind its peers, or that copied a drain.
 
 Also the cluster variables that one LOAD cannot set.
 """
@@ -33,7 +33,7 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
         if ahead:
             yield Danger(
                 STALE_MEMBER,
-                f"{module}: {ahead} has newer content, which this member has not taken over yet; a"
+                f"{module}: {ahead} has newer content, which this member has not copied yet; a"
                 " LOAD here would replace it everywhere",
                 "wait, or apply there",
             )

@@ -148,7 +148,7 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
     assert done.code == 4, done.text
     assert (
         f"px1  127.0.0.1:{three[0].port}: applied\n"
-        f"  member 127.0.0.1:{three[2].port} has not taken over the change:\n"
+        f"  member 127.0.0.1:{three[2].port} has not copied the change:\n"
     ) in done.out
     assert done.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
 

@@ -45,7 +45,7 @@ def test_a_change_at_one_member_reaches_all(three: list[ProxySQL], project: Proj
     )
     done = apply()
     assert done.code == 0, done.text
-    assert "All 3 members of the ProxySQL Cluster have taken over the change.\n" in done.out
+    assert "All 3 members of the ProxySQL Cluster have copied the change.\n" in done.out
     for one in three:
         assert hostgroups(one) == hostgroups(one, layer="disk.") == {"10"}
         found = proxyctl("plan", "--detailed-exitcode", *at(one))
@@ -75,7 +75,7 @@ def test_what_does_not_synchronise_is_shown_in_the_plan(
     assert found["cluster_members"] == sorted(map(name, three))
     assert found["warnings"] == [
         "SCHEDULER does not synchronise with other members: apply to each",
-        "rule 2 is inactive and stays here; the other members take over the active ones and drop"
+        "rule 2 is inactive and stays here; the other members copy the active ones and drop"
         " their own inactive ones",
     ]
     assert apply().code == 0
@@ -96,9 +96,7 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     found = {one["name"]: one["reasons"] for one in done.json["peers"]}
     assert found[name(first)] == []
     (switched_off,) = found[name(second)]
-    assert switched_off.startswith(
-        "MYSQL USERS: it answers, but has not taken over the change; check"
-    )
+    assert switched_off.startswith("MYSQL USERS: it answers, but has not copied the change; check")
     assert "admin-cluster_mysql_users_diffs_before_sync there" in switched_off
     down = found[name(third)]
     assert [text.partition(":")[0] for text in down] == ["MYSQL QUERY RULES", "MYSQL USERS"]
@@ -110,8 +108,7 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     text = apply("--peer-timeout", "1")
     assert text.code == 4, text.text
     assert (
-        f"member {name(second)} has not taken over the change:\n  MYSQL USERS: it answers"
-        in text.out
+        f"member {name(second)} has not copied the change:\n  MYSQL USERS: it answers" in text.out
     )
     third.start()
     until(lambda: hostgroups(third) == {"20"})
@@ -132,7 +129,7 @@ def test_a_member_that_is_behind_is_not_made_the_newest(
     done = apply()
     assert done.code == 3, done.text
     assert f"{name(three[1])}" in done.err
-    assert "has newer content, which this member has not taken over yet" in done.err
+    assert "has newer content, which this member has not copied yet" in done.err
     assert checksums(three[0])["mysql_users"] == before
     # What is not behind is no reason.
     write(project, RULE.format(20))
