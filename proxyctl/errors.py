@@ -64,6 +64,11 @@ def os_reason(error: OSError) -> str:
     return text[:1].lower() + text[1:]
 
 
+def os_fix(error: OSError) -> str | None:
+    """Return the fix for a file that cannot be read, if the reason has one."""
+    return "let the account of proxyctl read it" if isinstance(error, PermissionError) else None
+
+
 class ExitCode(IntEnum):
     """The exit codes. 1 to 3 and 64: no instance was changed."""
 

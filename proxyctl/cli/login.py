@@ -105,7 +105,7 @@ class Logins:
             text = read_bytes(path, limit=_MOST_OPTIONS).decode("utf-8", "surrogateescape")
         except UnreadableError as error:
             option = "--defaults-file" if named else ""
-            raise unreadable_file(path, error.message, option=option) from None
+            raise unreadable_file(path, error.message, fix=error.fix, option=option) from None
         options = client_options(text, path)
         names = ("user", "password", "host", "port", "socket") if named else ("user", "password")
         return {name: options[name] for name in names if name in options}
@@ -156,9 +156,10 @@ def password_from(path: str, option: str) -> str:
 
     try:
         return read_bytes(path, limit=_MOST_PASSWORD).decode().rstrip("\r\n")
-    except (UnreadableError, UnicodeDecodeError) as error:
-        reason = error.message if isinstance(error, UnreadableError) else "not UTF-8"
-        raise unreadable_file(path, reason, option=option) from None
+    except UnreadableError as error:
+        raise unreadable_file(path, error.message, fix=error.fix, option=option) from None
+    except UnicodeDecodeError:
+        raise unreadable_file(path, "not UTF-8", option=option) from None
 
 
 _MOST_PASSWORD, _MOST_OPTIONS = 64 << 10, 1 << 20

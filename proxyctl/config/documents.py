@@ -115,13 +115,21 @@ def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
 
 
 def unreadable_file(
-    path: str, reason: str, *, option: str = "", fix: str = _CHECK_PATH
+    path: str,
+    reason: str,
+    *,
+    fix: str | None = None,
+    option: str = "",
+    if_missing: str = _CHECK_PATH,
 ) -> ProxyctlError:
     """Return the error for a file that an option or an argument names.
 
-    `fix`: the fix if no other file has a similar name.
+    `fix`: the fix for the reason, if the file exists. `if_missing`: the fix for a missing file, if
+    no other file has a similar name.
     """
-    return ProxyctlError(f"{option} {path}: {reason}".lstrip(), fix=near_file(path, fix))
+    return ProxyctlError(
+        f"{option} {path}: {reason}".lstrip(), fix=near_file(path, if_missing) or fix
+    )
 
 
 def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.config.mistakes import ValueProblem
-from proxyctl.errors import UsageError, os_reason
+from proxyctl.errors import UsageError, os_fix, os_reason
 from proxyctl.rows.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
@@ -128,10 +128,8 @@ def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
     try:
         with open(path, "rb") as file:
             content = file.read(limit + 1)
-    except PermissionError as error:
-        raise UnreadableError(os_reason(error), "let the account of proxyctl read it") from error
     except OSError as error:
-        raise UnreadableError(os_reason(error)) from error
+        raise UnreadableError(os_reason(error), os_fix(error)) from error
     except ValueError as error:
         raise UnreadableError("the path contains a NUL character") from error
     if len(content) > limit:

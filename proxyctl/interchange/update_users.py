@@ -64,7 +64,7 @@ def read_users_file(path: str) -> UsersFile:
     try:
         text = read_text(path)
     except UnreadableError as error:
-        raise unreadable_file(path, error.message, option="--update") from None
+        raise unreadable_file(path, error.message, fix=error.fix, option="--update") from None
     document = read_yaml(text, path, mistakes)
     sections = split([document] if document else [], mistakes)
     version = named_version(sections.get("proxysql_version", []), mistakes)

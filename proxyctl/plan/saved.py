@@ -62,7 +62,9 @@ class SavedPlan:
         try:
             document = json.loads(read_bytes(str(path), limit=_MOST_BYTES))
         except UnreadableError as error:
-            raise unreadable_file(str(path), error.message, fix=_FIX) from error
+            raise unreadable_file(
+                str(path), error.message, fix=error.fix, if_missing=_FIX
+            ) from error
         except (ValueError, RecursionError) as error:
             raise ProxyctlError(f"{path}: not a saved plan (not JSON)", fix=_FIX) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":

@@ -28,7 +28,7 @@ from typing import IO, Any, cast, get_type_hints
 import orjson
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError, os_fix, os_reason
 from proxyctl.stats.model import LARGEST, DigestRows, DigestTable, SeenDigest
 
 KIND = "proxyctl digests"
@@ -182,7 +182,9 @@ def _opened(path: Path, option: str = "") -> Iterator[IO[bytes]]:
     except OSError as error:
         from proxyctl.config.documents import unreadable_file
 
-        raise unreadable_file(str(path), os_reason(error), option=option, fix=_FIX) from error
+        raise unreadable_file(
+            str(path), os_reason(error), fix=os_fix(error), option=option, if_missing=_FIX
+        ) from error
 
 
 _KEYS = {

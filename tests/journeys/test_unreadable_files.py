@@ -21,6 +21,7 @@ from tests.support.parameters import crossed
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}
+READ_IT = "fix: let the account of proxyctl read it"
 BROKEN = {
     "yaml": "version: 1\ninstances:\n  - {name: px1, host: 127.0.0.1, port: 1}\n  - {a\n",
     "section": "version: 1\ninstnces:\n  - {name: px1, host: 127.0.0.1, port: 1}\n",
@@ -126,7 +127,7 @@ def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
     elif kind in UNREADABLE:
         ended(found, 1, path, ": permission denied")
         # No other file is suggested: this one is there.
-        assert found.err.count("fix:") == found.err.count("fix: let the account of proxyctl read")
+        assert found.err.count("fix:") == found.err.count(READ_IT)
     else:
         ended(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
 
@@ -185,8 +186,27 @@ def test_an_option_file_that_was_named(offline: Project, asked: Asked) -> None:
     (offline.folder / "px.cnf").write_text("[client]\nhost=px1\n")
     (offline.folder / "px.cnf").chmod(0)
     found = run("export", "--defaults-file", "px.cnf", "--port", str(port))
-    ended(found, 1, "--defaults-file px.cnf: permission denied")
+    ended(found, 1, "--defaults-file px.cnf: permission denied", READ_IT)
     assert not statements
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "--password-file", "x.txt"),
+        ("apply", "x.txt"),
+        ("digest", "report", "x.txt", "-o", "page.html"),
+        ("digest", "top", "--events", "x.txt"),
+        ("import", "--users-from", "127.0.0.1:1", "--backend-user", "a", "--update", "x.txt"),
+    ],
+)
+def test_a_file_that_an_option_or_argument_names(
+    offline: Project, asked: Asked, command: tuple[str, ...]
+) -> None:
+    offline.write(FILES)
+    (offline.folder / "x.txt").touch(mode=0)
+    ended(run(*command), 1, "x.txt: permission denied", READ_IT)
+    assert not asked[1]
 
 
 def test_a_ca_without_a_certificate(offline: Project, asked: Asked) -> None:
@@ -204,7 +224,7 @@ def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
     (home / ".my.cnf").touch(mode=0)
     offline.monkeypatch.setenv("HOME", str(home))
     found = run("export", "--port", str(port))
-    ended(found, 1, f"{home}/.my.cnf: permission denied")
+    ended(found, 1, f"{home}/.my.cnf: permission denied", READ_IT)
     assert not statements
     home.chmod(0)
     assert run("export", "--port", str(port)).code == 0

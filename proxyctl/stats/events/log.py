@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 import orjson
 
 from proxyctl.config.documents import unreadable_file
-from proxyctl.errors import ProxyctlError, UsageError, os_reason
+from proxyctl.errors import ProxyctlError, UsageError, os_fix, os_reason
 from proxyctl.stats.events.event import (
     EXECUTE,
     PGSQL_PREFIX,
@@ -111,7 +111,7 @@ def opened(
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", fix=fix) from error
     except OSError as error:
-        raise unreadable_file(path, os_reason(error), option=option) from error
+        raise unreadable_file(path, os_reason(error), fix=os_fix(error), option=option) from error
 
 
 @contextmanager
