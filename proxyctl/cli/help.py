@@ -69,7 +69,7 @@ class HelpCommand(_Help, TyperCommand):
         panels = _panels(self.get_params(ctx))
         yield from _head(ctx, ["[OPTIONS]", *map(argument_shape, arguments)], self.help)
         if arguments:
-            yield from _section("Arguments", ((_shown_value(p), p.help or "") for p in arguments))
+            yield from _section("Arguments", ((value_name(p), p.help or "") for p in arguments))
         for panel, options in panels.items():
             if is_full or panel not in _TOPIC_OF:
                 yield from _section(panel, map(_option_row, options))
@@ -135,7 +135,7 @@ def value_name(parameter: Click) -> str:
 
 def argument_shape(argument: Click) -> str:
     """Return an argument as the usage line shows it: in brackets if it can be left out."""
-    name = _shown_value(argument)
+    name = value_name(argument)
     return name if argument.required else f"[{name}]"
 
 
@@ -147,10 +147,6 @@ def default_text(parameter: Click) -> str:
     if isinstance(default, Enum):
         return str(default.value)
     return f"{default:g}" if isinstance(default, float) else str(default)
-
-
-def _shown_value(argument: Click) -> str:
-    return value_name(argument).strip("[]")
 
 
 def _panels(parameters: Iterable[Click]) -> dict[str, list[Click]]:

@@ -41,6 +41,7 @@ def test_help_fits_a_terminal(command: str) -> None:
     assert 5 < len(lines) <= 45
     assert max(map(len, lines)) <= 80
     assert not re.search(r"[{}<>]", lines[0])
+    assert lines[0].count("[") == lines[0].count("]")
 
 
 @pytest.mark.usefixtures("_terminal")
