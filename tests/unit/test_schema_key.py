@@ -116,6 +116,9 @@ def test_every_key_is_found_and_fits_the_terminal() -> None:
         ("mysql-max_conections", "did you mean mysql-max_connections?"),
         ("mysql-max_query_time", "did you mean mysql-default_query_timeout?"),
         ("mysql_users.defalut_schema", "did you mean mysql_users.default_schema?"),
+        ("weight", "name it in full: mysql_servers.weight, pgsql_servers.weight, proxysql_ser"),
+        ("threads", "name it in full: mysql-threads, pgsql-threads\n"),
+        ("comment", "mysql_aws_aurora_hostgroups.comment, ...\n"),
         ("no such key", "name a section, a key of it such as mysql_servers.weight"),
     ],
 )

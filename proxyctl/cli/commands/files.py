@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from proxyctl.interchange.write import WrittenFile
 
 
+_SAME_KEYS = 6
 RowFormatOption = Annotated[RowFormat, choice(RowFormat)]
 SecretsOption = Annotated[
     SecretForm,
@@ -147,9 +148,15 @@ def _explained(name: str) -> str:
 
     found = explain_key(name)
     if found is None:
-        fix = "name a section, a key of it such as mysql_servers.weight, or a variable"
         noun = "section, key or variable"
-        raise no_such("--key", name, noun, known_keys(name), fix=fix, misnamed=MISNAMED)
+        known = list(known_keys(name))
+        same = [key for key in known if key.endswith((f".{name}", f"-{name}"))]
+        if same:
+            more = ", ..." if len(same) > _SAME_KEYS else ""
+            fix = f"name it in full: {', '.join(same[:_SAME_KEYS])}{more}"
+            raise UsageError(f"--key {name}: no such {noun}", fix=fix)
+        fix = "name a section, a key of it such as mysql_servers.weight, or a variable"
+        raise no_such("--key", name, noun, known, fix=fix, misnamed=MISNAMED)
     return key_text(found)
 
 
