@@ -123,7 +123,7 @@ def _variables() -> Iterator[str]:
     for side, title in notes.SIDES.items():
         yield f"## {title}"
         yield ""
-        yield f"[ProxySQL's manual]({manual(f'{side}_variables')}) has a page of them."
+        yield f"[ProxySQL's manual]({manual(f'{side}_variables')}) documents these variables."
         yield ""
         for name, variable in sorted(VARIABLES.items()):
             if name.startswith(f"{side}-"):

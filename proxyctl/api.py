@@ -370,7 +370,7 @@ def lint(
 def digests(
     selection: Selection, options: TopOptions | None = None, *, has_rules: bool = False
 ) -> Top:
-    """Return the digests of the instance that cost most. Sends only SELECTs.
+    """Return the most expensive digests of the instance. Sends only SELECTs.
 
     `has_rules`: also say which rule at RUNTIME catches each digest; `options` then group by
     `stats.top.model.RULE_GROUPS`.

@@ -35,7 +35,7 @@ class FieldChange:
 class Change(NamedTuple):
     """One row that differs from the files in at least one layer.
 
-    The properties are computed on demand: a first apply has many rows and shows few.
+    The properties are computed on demand: a first apply has many rows, of which few are shown.
     """
 
     layout: Layout

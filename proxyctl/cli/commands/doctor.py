@@ -40,7 +40,7 @@ def doctor(
 
     ignored = frozenset(ignore or ())
     for code in sorted(ignored - CODES.keys()):
-        fix = "see the how-to about doctor, which lists all codes"
+        fix = "see docs/reference/doctor-findings.md, which lists all codes"
         raise no_such("--ignore", code, "finding", CODES, fix=fix)
 
     trust = servers.trust()
