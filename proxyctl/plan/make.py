@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 class PlanOptions:
     """The options of plan and apply.
 
-    Raises: UsageError for a name in `only` that is no admin module and no table.
+    Raises: UsageError for a name in `only` that is neither an admin module nor a table.
     """
 
     only: tuple[str, ...] = ()

@@ -220,7 +220,7 @@ def reset(
     ),
     auto_approve: AutoApproveOption = False,
 ) -> int:
-    """Save the digest statistics to a file, then clear them for everybody."""
+    """Save the digest statistics to a file, then clear them on the instance."""
     from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.stats.digest_file import write_digest_file
     from proxyctl.stats.read import read_digest_memory, streamed_digests
