@@ -203,5 +203,7 @@ def _lowered(message: str) -> str:
     text = message.removeprefix("Value error, ").split(", unable to")[0].rstrip(".")
     text = text.replace("Input should be", "expected", 1)
     text = text.replace("expected a valid integer", "expected an integer", 1)
+    text = text.replace("less than or equal to", "at most", 1)
+    text = text.replace("greater than or equal to", "at least", 1)
     text = text[:1].lower() + text[1:]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

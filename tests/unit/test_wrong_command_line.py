@@ -96,13 +96,13 @@ def test_one_line_of_reason_and_one_of_fix(line: str, message: str, fix: str) ->
         ("plan --port abc", "--port abc: expected an integer", "see proxyctl plan --help"),
         (
             "plan --port 70000",
-            "--port 70000: expected less than or equal to 65535",
+            "--port 70000: expected at most 65535",
             "see proxyctl plan --help",
         ),
         ("digest tpo", "no such command: digest tpo", "did you mean digest top?"),
         (
             "apply --lock-timeout -1",
-            "--lock-timeout -1: expected greater than or equal to 0",
+            "--lock-timeout -1: expected at least 0",
             "see proxyctl apply --help",
         ),
     ],
