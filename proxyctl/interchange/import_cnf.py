@@ -48,7 +48,7 @@ class ImportedCnf:
     """The place where the proxysql.cnf begins in a YAML file around it."""
 
     def remarks(self, out: str) -> Iterator[str]:
-        """Yield the last remarks: secrets that are comments, keys that stay, the number of losses.
+        """Yield the last remarks: commented secrets, keys that stay, the number of losses.
 
         `out`: what the user calls the written file.
         """
@@ -56,7 +56,7 @@ class ImportedCnf:
         if content.secrets:
             key = "# variables:"
             too = f", also on line {lines.index(key) + 1}" if key in lines else ""
-            yield f"secrets are comments in {out}: set the variable and remove the `#`{too}"
+            yield f"secrets are commented out in {out}: set each variable and remove its `#`{too}"
         for name in content.secrets:
             place = content.places["variables", (name,)]
             start = f"  # {name}: "
