@@ -51,11 +51,13 @@ class Logins:
             missing = "a host, not a socket" if ca else "--tls-ca"
             raise UsageError(f"--tls-verify-identity needs {missing}")
         user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
+        source, password = self._password(chosen, user, socket or f"{host}:{port}")
         return Login(
             host=host,
             port=port,
             user=user,
-            password=self._password(chosen, user, socket or f"{host}:{port}"),
+            password=password,
+            password_source=source,
             name=chosen.name if chosen else "",
             socket=socket,
             ca=ca,
@@ -110,18 +112,18 @@ class Logins:
         names = ("user", "password", "host", "port", "socket") if named else ("user", "password")
         return {name: options[name] for name in names if name in options}
 
-    def _password(self, chosen: Instance | None, user: str, address: str) -> str:
-        """Return the password from the first source that has one, and log the source."""
+    def _password(self, chosen: Instance | None, user: str, address: str) -> tuple[str, str]:
+        """Return the first source that has a password and the password. Logs the source."""
         for source, password in self._passwords(chosen):
             if password is not None:
                 _LOGGER.debug("the password comes from %s", source)
-                return password
+                return source, password
         if not can_ask():
             _LOGGER.debug("no password is given; an empty one is used")
-            return ""
+            return "", ""
         if user not in self._asked:
             self._asked[user] = ask_password(f"{user}@{address}")
-        return self._asked[user]
+        return "the prompt", self._asked[user]
 
     def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:
         """Yield each possible source with its password or None, by precedence."""

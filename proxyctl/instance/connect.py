@@ -54,6 +54,8 @@ class Login:
     """The admin account."""
     password: str = ""
     """Its password."""
+    password_source: str = ""
+    """Where the password comes from, for messages; '' if unknown."""
     name: str = ""
     """The name of the instance in the files; results and messages use it."""
     socket: str | None = None
@@ -133,10 +135,11 @@ def _denied(login: Login, answer: str) -> InstanceError:
         return InstanceError(message, then=["a MySQL server answered, not ProxySQL"], fix=PORTS)
     if login.socket is None and login.port == 6033:
         return InstanceError(message, fix=PORTS)
+    source = f"it came from {login.password_source}; " if login.password_source else ""
     return InstanceError(
         message,
         then=[
-            "  password: admin-admin_credentials of the instance has the accounts",
+            f"  password: {source}admin-admin_credentials of the instance has the accounts",
             "  port: the one for applications (6033 by default) refuses all of these accounts",
             "  mysql_users: a row with the same name replaces such an account",
         ],

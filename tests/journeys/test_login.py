@@ -118,6 +118,23 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
         assert "not-the-pass" not in found.text
 
 
+def test_a_wrong_password_is_named_by_its_source(project: Project, instance: Instance) -> None:
+    """The environment wins over the files, and a forgotten variable is hard to see."""
+    address = f"host: 127.0.0.1, port: {instance.port}"
+    project.write(f"instances: [{{name: px, {address}, password: in-the-files}}]\n{FILES}")
+    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "forgotten")
+    ended(
+        plan("--instance", "px"), 1, "access denied", "  password: it came from PROXYCTL_PASSWORD; "
+    )
+    project.monkeypatch.delenv("PROXYCTL_PASSWORD")
+    ended(
+        plan("--instance", "px"), 1, "access denied", "it came from the instance px in the files; "
+    )
+    (project.folder / "password").write_text("in-a-file")
+    found = plan("--instance", "px", "--password-file", "password")
+    ended(found, 1, "access denied", "it came from --password-file; ")
+
+
 def test_explain_with_the_user_of_the_query_as_the_admin_account(offline: Project) -> None:
     offline.write(FILES)
     ended(proxyctl("explain", "SELECT 1", "--user", "app"), 64, "reads the files", "--username")
