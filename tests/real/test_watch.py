@@ -58,7 +58,7 @@ PAGE = ROOT / "docs" / "how-to" / "apply-and-watch.md"
 
 def skeleton(text: str) -> list[str]:
     """Return the lines without their numbers. What is seen first differs between runs."""
-    lines = [re.sub(r"[0-9][\w.:]*", "#", line) for line in text.splitlines()]
+    lines = [re.sub(r"[0-9](?:[\w.:]|,(?=[0-9]))*", "#", line) for line in text.splitlines()]
     return [line for line in lines if not line.startswith(("seen: ", "rolling back to "))]
 
 
