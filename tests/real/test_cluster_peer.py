@@ -19,7 +19,7 @@ def on_disk(node: ProxySQL, what: str, table: str) -> set[str | None]:
     return {row[0] for row in node.instance.query(f"SELECT {what} FROM disk.{table}")}
 
 
-def has_taken_over(node: ProxySQL) -> bool:
+def has_copied(node: ProxySQL) -> bool:
     """Return whether the member has saved rules, and the servers as the monitor placed them."""
     limits = on_disk(node, "max_connections", "mysql_servers")
     return "77" in limits and bool(on_disk(node, "rule_id", "mysql_query_rules"))
@@ -32,10 +32,12 @@ def test_rows_that_a_peer_placed_are_no_difference(
     wanted = files(cluster, HOSTS)
     apply(first, wanted)
     settle(first.instance, HOSTS)
-    # A LOAD at the first node after the monitor has placed the nodes: the peer takes that.
+    # Otherwise its monitor could move nodes after the next LOAD, and the first would copy that.
+    settle(second.instance, HOSTS)
+    # A LOAD at the first node after the monitor has placed the nodes: the peer copies it.
     changed = files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 77}})
     apply(first, changed)
-    until(lambda: has_taken_over(second))
+    until(lambda: has_copied(second))
     assert on_disk(second, "hostgroup_id", "mysql_servers") > {"10"}
     assert plan(second, changed).is_in_sync
     assert plan(first, changed).is_in_sync
