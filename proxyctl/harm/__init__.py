@@ -1,1 +1,1 @@
-"""Whether a change does harm: counters before and after an apply, and the rollback if it does."""
+"""`apply --watch`: whether a change does harm, by counters before and after, and its rollback."""

@@ -1,1 +1,1 @@
-"""A fleet that is watched: rounds of plans, what to do next at each instance, and metrics."""
+"""`proxyctl watch`: rounds of plans of a fleet, what to do next at each instance, and metrics."""
