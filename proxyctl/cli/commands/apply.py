@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from proxyctl.cli.connect import SelectionOptions, planned_fleet
+from proxyctl.cli.harm_options import WatchOptions, watched_lines
 from proxyctl.cli.options import (
     Allowances,
     ChangeOptions,
@@ -19,7 +20,6 @@ from proxyctl.cli.options import (
     RolloutOptions,
 )
 from proxyctl.cli.output import confirm, emit, say, style, write, write_to_stderr
-from proxyctl.cli.watch_options import WatchOptions, watched_lines
 from proxyctl.errors import (
     ApplyError,
     ExitCode,

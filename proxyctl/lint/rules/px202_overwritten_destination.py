@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.cover import verdicts
 from proxyctl.lint.finding import Finding, Severity
+from proxyctl.lint.shadowing import verdicts
 from proxyctl.lint.subject import LintSubject
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.lint.check import check
-from proxyctl.lint.cover import flag_reach
 from proxyctl.lint.finding import Finding, Severity, grouped, listed
+from proxyctl.lint.shadowing import flag_reach
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.cells import number
 from proxyctl.routing.rule import Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.cover import flag_reach, jumps
 from proxyctl.lint.finding import Finding, Severity, cases_of
+from proxyctl.lint.shadowing import flag_reach, jumps
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.cells import number
 

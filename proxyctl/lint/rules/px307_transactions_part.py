@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.lint.check import check
-from proxyctl.lint.cover import flag_reach, verdicts
 from proxyctl.lint.finding import Case, Finding, Severity, grouped
+from proxyctl.lint.shadowing import flag_reach, verdicts
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import INSERT, READ
 from proxyctl.routing.reach import session_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
-from proxyctl.lint.cover import flag_reach
 from proxyctl.lint.finding import SEVERITIES, Finding, Severity, grouped, quoted
+from proxyctl.lint.shadowing import flag_reach
 from proxyctl.lint.subject import LintSubject
 from proxyctl.proxysql.cells import number
 from proxyctl.routing.criteria import CriterionFlaw
