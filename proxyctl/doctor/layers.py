@@ -143,7 +143,7 @@ def _differing(
         yield Diagnosis(
             "peer-not-synchronised",
             where,
-            f"its rows differ, but {switch_variable} is 0: this instance never takes them over",
+            f"its rows differ, but {switch_variable} is 0: this instance never copies them",
             f"set variables: {{{switch_variable}: 3}}, or apply the same files to both",
         )
     elif age_s >= _SETTLES_S:

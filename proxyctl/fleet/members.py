@@ -57,7 +57,7 @@ def as_rolled_back(fleet: Fleet) -> Fleet:
     """Return the fleet with the refusals of a rollback of all of it.
 
     The snapshot of a member that followed holds what the first member had loaded before: its
-    rollback would load that again, and all members would take it over.
+    rollback would load that again, and all members would copy it.
     """
     refused: dict[str, Refusal] = {}
     for unit in clusters(fleet):
@@ -125,7 +125,7 @@ def group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
 def _first_of(members: Sequence[Planned]) -> Planned:
     """Return the member to change first: one with a drained node, otherwise one that is not behind.
 
-    Other members take a drain over as configuration.
+    Other members copy a drain as configuration.
     """
 
     def preference(member: Planned) -> tuple[bool, bool]:

@@ -106,7 +106,7 @@ def take_back(
         restored, layers = _restored(plan), [module.text() for module in result.modules]
     behind = [peer.name for peer in result.not_following] if result else []
     if behind:
-        restored += f"; members that have not taken it over: {', '.join(behind)}"
+        restored += f"; members that have not copied it: {', '.join(behind)}"
     failure = ApplyError(
         f"{message}, and was rolled back",
         then=[*(f"seen: {line}" for line in seen), restored],

@@ -192,7 +192,7 @@ def _why_not_following(
     if is_source(peer, own):
         return (
             "it loaded different content later",
-            "this member takes it over within seconds, or its log says why not; run plan again",
+            "this member copies it within seconds, or its log says why not; run plan again",
         )
     if own.version <= 1:
         return "neither member has had a LOAD since it started", load

@@ -273,7 +273,7 @@ CASES = {
     "memory that was asked for": replace(HEALTHY, digest_bytes=12_345),
     "errors come first": replace(FAST, resident_bytes=4_000_000_000, digest_bytes=340_000_000),
     # A cluster.
-    "a peer that has not taken a change over": clustered(NEW, OLDER),
+    "a peer that has not copied a change": clustered(NEW, OLDER),
     "a change that is still on its way": clustered(Checksum(3, NOW - 20, "A"), OLDER),
     "nodes that each monitor places": placed_apart(),
     "members that never loaded": clustered(

@@ -111,7 +111,7 @@ def test_a_restored_node_serves_in_its_present_hostgroup() -> None:
     where = replace(where, configured={**rows, key: tuple(cells.values())})
     n3 = ", ".join(f"{row} weight=7 max_connections=500" for row in N3.split(", "))
     assert servers_text(restored_image(where, ("n3", 3306))) == joined("10 n2", N1, n3)
-    # Peers that take it over would keep the old writer among the backup writers.
+    # Peers that copy it would keep the old writer among the backup writers.
     image = restored_image(replace(where, has_peers=True), ("n3", 3306))
     assert servers_text(image) == joined(N1, N2, "10 n3 weight=7 max_connections=500")
 

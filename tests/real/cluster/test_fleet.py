@@ -67,7 +67,7 @@ def test_one_is_loaded_and_the_others_follow(
     for was, one in zip(before, three, strict=True):
         assert loads(one)["mysql_users"] == was["mysql_users"] + 1
         assert jobs(one) == [("/bin/job10",)]
-    # One epoch everywhere: the others took it over.
+    # One epoch everywhere: the others copied it.
     assert len({checksums(one)["mysql_users"][1:] for one in three}) == 1
     assert proxyctl("drift", "--all").out.endswith("Fleet of 3 instances: 3 without drift.\n")
 
