@@ -73,7 +73,7 @@ def test_an_unwritable_place_is_refused_before_the_statistics_are_read(
 
 def test_without_after_it_is_the_instance_now(shop: Project, sandbox_instance: Instance) -> None:
     assert proxyctl("digest", "snapshot", "-o", "before.gz").code == 0
-    change_header(shop.folder / "before.gz", taken_at=1100)
+    change_header(shop.folder / "before.gz", taken_at=1100, uptime=None)
     now = READ._replace(
         count_star=200, sum_time=READ.sum_time + 100_000, last_seen=int(time.time())
     )

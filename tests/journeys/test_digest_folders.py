@@ -43,7 +43,7 @@ def saved(project: Project, name: str, moment: int) -> None:
     found = proxyctl("digest", "snapshot", "--all", "-o", name)
     assert found.code == 0, found.text
     for path in (project.folder / name).iterdir():
-        change_header(path, taken_at=moment)
+        change_header(path, taken_at=moment, uptime=moment - BEGAN)
 
 
 def diff(*arguments: str) -> Outcome:

@@ -45,9 +45,14 @@ def fill(instance: Instance, rows: Iterable[SeenDigest]) -> None:
 
 
 def change_header(path: Path, **changed: object) -> None:
-    """Change the header of a snapshot, such as `taken_at`; compression stays as it is."""
+    """Change the header of a snapshot, such as `taken_at`; None removes a key.
+
+    Compression stays as it is.
+    """
     held = path.read_bytes()
     is_packed = not held.startswith(b"{")
     first, rest = (gzip.decompress(held) if is_packed else held).split(b"\n", 1)
-    text = json.dumps({**json.loads(first), **changed}).encode() + b"\n" + rest
+    header = {**json.loads(first), **changed}
+    header = {key: value for key, value in header.items() if value is not None}
+    text = json.dumps(header).encode() + b"\n" + rest
     path.write_bytes(gzip.compress(text) if is_packed else text)
