@@ -48,7 +48,7 @@ class ImportedCnf:
     """The place where the proxysql.cnf begins in a YAML file around it."""
 
     def remarks(self, out: str) -> Iterator[str]:
-        """Yield the last remarks: commented secrets, keys that stay, the number of losses.
+        """Yield the last remarks: secrets commented out, keys that stay, the number of losses.
 
         `out`: what the user calls the written file.
         """

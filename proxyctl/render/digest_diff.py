@@ -226,8 +226,8 @@ DIFF_OF_STORE: Shape[DiffOfStore] = Shape(
     "digest diff of a store",
     "store before after instances notes counts digests",
     store=lambda diff: str(diff.window.path),
-    before=lambda diff: _time(diff.earlier, diff.before),
-    after=lambda diff: _time(diff.window, diff.after),
+    before=lambda diff: _period(diff.earlier, diff.before),
+    after=lambda diff: _period(diff.window, diff.after),
     instances=lambda diff: [
         COMPARED.encode(one, before=_stored_side(one.before), after=_stored_side(one.after))
         for one in diff.instances
@@ -283,7 +283,7 @@ def _stored_side(side: Side) -> dict[str, object]:
     return _side(side, uptime=ABSENT, entries=ABSENT)
 
 
-def _time(window: StoreWindow, side: SideLoad) -> dict[str, object]:
+def _period(window: StoreWindow, side: SideLoad) -> dict[str, object]:
     return {**PERIOD.encode(window), **_figures(side, is_of_many=True, hostgroups=ABSENT)}
 
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from proxyctl.interchange.write import WrittenFile
 
 
-_SAME_KEYS = 6
+_MOST_SAME_KEYS = 6
+"""How many keys a fix lists that differ only by their section."""
+
 RowFormatOption = Annotated[RowFormat, choice(RowFormat)]
 SecretsOption = Annotated[
     SecretForm,
@@ -152,9 +154,9 @@ def _explained(name: str) -> str:
         known = list(known_keys(name))
         same = [key for key in known if key.endswith((f".{name}", f"-{name}"))]
         if same:
-            more = ", ..." if len(same) > _SAME_KEYS else ""
-            fix = f"name it in full: {', '.join(same[:_SAME_KEYS])}{more}"
-            raise UsageError(f"--key {name}: no such {noun}", fix=fix)
+            more = ", ..." if len(same) > _MOST_SAME_KEYS else ""
+            fix = f"name it in full: {', '.join(same[:_MOST_SAME_KEYS])}{more}"
+            raise no_such("--key", name, noun, (), fix=fix)
         fix = "name a section, a key of it such as mysql_servers.weight, or a variable"
         raise no_such("--key", name, noun, known, fix=fix, misnamed=MISNAMED)
     return key_text(found)
