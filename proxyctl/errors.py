@@ -247,7 +247,9 @@ def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
     """Return the error to report for an exception that nothing caught."""
     if isinstance(error, PermissionError) and error.filename:
         # `Path.exists` raises this for a file in a folder that cannot be read.
-        return ProxyctlError(f"{os.fsdecode(error.filename)}: {os_reason(error)}")
+        return ProxyctlError(
+            f"{os.fsdecode(error.filename)}: {os_reason(error)}", fix=os_fix(error)
+        )
     return InternalError(
         error_texts(error)[0],
         fix=f"{'' if is_debug else 'run again with --debug and '}report the output: it contains no"

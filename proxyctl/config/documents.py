@@ -18,7 +18,7 @@ from proxyctl.config.sources import (
     read_text,
 )
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError, os_fix, os_reason
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
 FROM_FOLDER = "check the path; a relative one starts in the folder of this file"
@@ -44,7 +44,7 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
         try:
             listed = sorted(os.listdir(path))
         except OSError as error:
-            mistakes.add(file_place(path), "", os_reason(error))
+            mistakes.add(file_place(path), "", os_reason(error), os_fix(error))
             continue
         names = (n for n in listed if n.endswith(_IN_FOLDER) and n[0] != ".")
         files = [os.path.normpath(os.path.join(path, name)) for name in names]
