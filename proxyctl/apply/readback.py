@@ -20,13 +20,13 @@ from proxyctl.proxysql.compare import (
     NOT_PUBLISHED,
     Difference,
     differences,
-    fold_users,
     is_settable,
 )
 from proxyctl.proxysql.compare_servers import compare_servers
 from proxyctl.proxysql.load_image import is_copied, runtime_image
 from proxyctl.proxysql.servers import without_off
 from proxyctl.proxysql.topology import Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
 from proxyctl.rows.sql import MASK, is_secret
 

@@ -1,6 +1,7 @@
 """Every configuration table, column and variable of ProxySQL, as data.
 
-No other place lists them. `ADMIN_MODULES` is in the order in which an apply LOADs the modules.
+No other place lists them, and nothing here holds a row: rows are in `rows`, what ProxySQL does with
+them in `proxysql`. `ADMIN_MODULES` is in the order in which an apply LOADs the modules.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The command line: options in, one workflow call, text out. The only package that prints."""
+"""The command line: options in, calls of the workflow, text out. The only package that prints."""

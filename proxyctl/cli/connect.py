@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import Logins
-from proxyctl.cli.option import no_such
+from proxyctl.cli.option_kinds import no_such
 from proxyctl.cli.options import (
     AllInstancesOptions,
     ConnectionOptions,

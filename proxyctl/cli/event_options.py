@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.option import value
+from proxyctl.cli.option_kinds import value
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from proxyctl.cli.option import flag, value
+from proxyctl.cli.option_kinds import flag, value
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:

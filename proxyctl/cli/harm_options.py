@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from proxyctl.cli.option import parsed, value
+from proxyctl.cli.option_kinds import parsed, value
 from proxyctl.cli.output import live_line
 from proxyctl.errors import UsageError
 from proxyctl.stats.units import microseconds_of

@@ -17,7 +17,7 @@ import typer
 from proxyctl.catalog import Version, known_version
 from proxyctl.cli.completion import instance_names, module_names
 from proxyctl.cli.help import EVERY_COMMAND, show_all
-from proxyctl.cli.option import choice, flag, parsed, spelled, value
+from proxyctl.cli.option_kinds import choice, flag, parsed, spelled, value
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:

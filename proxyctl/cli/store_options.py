@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from proxyctl.cli.connect import ADDRESS, SelectionOptions
-from proxyctl.cli.option import parsed, spelled, value
+from proxyctl.cli.option_kinds import parsed, spelled, value
 from proxyctl.cli.output import say
 from proxyctl.errors import UsageError
 from proxyctl.stats.units import microseconds_of

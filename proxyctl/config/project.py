@@ -23,8 +23,8 @@ from proxyctl.config.sections.sharding import compile_shards
 from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.config.yaml import YamlList
-from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.rows.desired import Desired, DesiredTable, GuardAction, GuardLimits
 from proxyctl.rows.row import KEEP, Key, Rows, Where

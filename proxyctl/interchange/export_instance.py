@@ -20,12 +20,13 @@ from proxyctl.interchange.content import (
 )
 from proxyctl.interchange.fold import from_runtime, passed_over
 from proxyctl.interchange.write import WrittenFile, written_file
-from proxyctl.proxysql.compare import Difference, differences_from_memory, fold_users
+from proxyctl.proxysql.compare import Difference, differences_from_memory
 from proxyctl.proxysql.compare_servers import compare_servers
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.plugin_ledger import PluginLedger
 from proxyctl.proxysql.servers import drained_nodes, stays_shunned, without_off
 from proxyctl.proxysql.topology import Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import Layer, Rows, named_rows, sorted_keys
 from proxyctl.rows.sql import quoted_name
 

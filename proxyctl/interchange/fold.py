@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.proxysql.compare import differing, fold_users
+from proxyctl.proxysql.compare import differing
 from proxyctl.proxysql.load_image import ignored_rows, runtime_image
 from proxyctl.proxysql.servers import (
     drained_nodes,
@@ -21,6 +21,7 @@ from proxyctl.proxysql.servers import (
     without_shunning,
 )
 from proxyctl.proxysql.topology import Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import Key, Layer, Rows, replace_cells
 
 

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from proxyctl.catalog import TABLES, Layout, layout_of
 from proxyctl.lint.finding import Finding, Severity, cases_of
-from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import Configuration
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import SENSITIVE, Key, Row, Rows, Where
 from proxyctl.rows.sql import is_secret
 

@@ -32,7 +32,7 @@ from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
 from proxyctl.instance.read import read_layouts, read_rows, read_tables
-from proxyctl.nodes.image import (
+from proxyctl.nodes.drain_decision import (
     ServerState,
     configured_out,
     drained_image,

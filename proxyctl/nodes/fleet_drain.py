@@ -27,7 +27,7 @@ from proxyctl.instance.cluster import read_peers
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.read import read_layer, read_layouts
 from proxyctl.nodes.drain import NodeRequest, NodeResult, drain, restore, wait_until_unused
-from proxyctl.nodes.image import comments_by_node, find_node
+from proxyctl.nodes.drain_decision import comments_by_node, find_node
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.rows.row import Layer

@@ -15,7 +15,6 @@ from proxyctl.config.project import places_in
 from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.configuration import (
     BeforeAfter,
     ConfigTable,
@@ -24,6 +23,7 @@ from proxyctl.proxysql.configuration import (
     variables_of,
 )
 from proxyctl.proxysql.load_image import runtime_image
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.desired import FILES, Desired
 from proxyctl.rows.row import DesiredRow, Key, Layer, Rows, Where
 

@@ -16,7 +16,6 @@ from proxyctl.proxysql.compare import (
     Difference,
     differences,
     differences_from_memory,
-    fold_users,
     same_rows,
     value_of,
 )
@@ -24,6 +23,7 @@ from proxyctl.proxysql.compare_servers import ServersVerdict, compare_servers
 from proxyctl.proxysql.load_image import is_copied, runtime_image, still_secret
 from proxyctl.proxysql.servers import drained_nodes, server_reader, stays_shunned, without_off
 from proxyctl.proxysql.topology import Node, Topologies, Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.desired import DesiredTable
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
 

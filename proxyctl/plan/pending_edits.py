@@ -14,8 +14,9 @@ from proxyctl.catalog import Layout
 from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
-from proxyctl.proxysql.compare import Difference, differing, fold_users
+from proxyctl.proxysql.compare import Difference, differing
 from proxyctl.proxysql.load_image import is_copied, runtime_image
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.desired import FILES, SourceWords
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Rows, row_name
 from proxyctl.rows.sql import MASK, for_clients, transition

@@ -16,7 +16,8 @@ from proxyctl.catalog.variable_rules import (
     side_effects,
 )
 from proxyctl.proxysql.cells import normal_digest, normal_modifiers, number
-from proxyctl.proxysql.compare import canonical_variable, fold_users
+from proxyctl.proxysql.compare import canonical_variable
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Secret, secret_columns
 
 MAX_CLIENT_ADDR = 45

@@ -15,8 +15,8 @@ from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.routing_test import RoutingTest
 from proxyctl.routing.rule import Rule
+from proxyctl.routing.run_tests import Failure, TestResult
 from proxyctl.routing.special import Reply
-from proxyctl.routing.tests import Failure, TestResult
 from proxyctl.rows.row import ColumnValues, Where
 from proxyctl.text import printable
 

@@ -21,9 +21,9 @@ from proxyctl.plan.instance_state import InstanceState
 from proxyctl.plan.make import PlanOptions, select
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import hidden_row
-from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.topology import MonitorSettings, Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.desired import SNAPSHOT, Desired, DesiredTable, Scope
 from proxyctl.rows.row import Key, Layer, Row, Rows, Where, named_rows, sorted_keys
 from proxyctl.snapshots.folder import history

@@ -9,7 +9,7 @@ from proxyctl.errors import Mistake, ProxyctlError
 from proxyctl.routing.dialect import MYSQL, PGSQL
 from proxyctl.routing.router import digester_of
 from proxyctl.rows.row import Where
-from proxyctl.upgrade import releases, routing
+from proxyctl.upgrade import release_changes, routing
 from proxyctl.upgrade.finding import CODES, Moment, Reliance, UpgradeFinding, UpgradeReport
 from proxyctl.upgrade.subject import UpgradeSubject
 from proxyctl.upgrade.tables import tables
@@ -18,14 +18,14 @@ from proxyctl.upgrade.variables import variables
 Chapter = Callable[[UpgradeSubject], Iterator[UpgradeFinding]]
 
 CHAPTERS: tuple[Chapter, ...] = (
-    releases.direction,
-    releases.restart,
-    releases.cluster,
+    release_changes.direction,
+    release_changes.restart,
+    release_changes.cluster,
     variables,
     tables,
-    releases.known_changes,
-    releases.security,
-    releases.new,
+    release_changes.known_changes,
+    release_changes.security,
+    release_changes.new,
 )
 ROUTING: tuple[Chapter, ...] = (
     routing.rules,

@@ -20,7 +20,7 @@ from proxyctl.routing.explain import Explainer
 from proxyctl.routing.regex import RegexEngine
 from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
-from proxyctl.routing.tests import run
+from proxyctl.routing.run_tests import run
 from proxyctl.rows.row import Key, row_name
 from proxyctl.stats.replay.result import ChangedDigest, replay
 from proxyctl.upgrade.finding import Reliance, UpgradeFinding

@@ -12,9 +12,9 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.plan.change import DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
-from proxyctl.proxysql.compare import fold_users
 from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.topology import Family, Topology
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import Rows
 from tests.properties.states import (
     State,

@@ -9,12 +9,12 @@ from proxyctl.proxysql.cells import as_read
 from proxyctl.proxysql.compare import (
     canonical_variable,
     differences,
-    fold_users,
     same,
     same_cell,
     same_variable,
 )
 from proxyctl.proxysql.passwords import native_hash
+from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import Secret
 from tests.support.build import desired, layout, rows
 

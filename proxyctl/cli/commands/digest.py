@@ -15,7 +15,7 @@ import typer
 from proxyctl.cli.commands.digest_fleet import suggest_all
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
-from proxyctl.cli.option import at_most_one, flag, no_such, parsed, value
+from proxyctl.cli.option_kinds import at_most_one, flag, no_such, parsed, value
 from proxyctl.cli.options import FleetOptions, FormatOption
 from proxyctl.cli.output import columns, emit, progress, say, style
 from proxyctl.cli.store_options import StoreOptions

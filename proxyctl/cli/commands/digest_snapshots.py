@@ -21,7 +21,7 @@ from proxyctl.cli.commands.digest_fleet import (
     snapshot_all,
 )
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import out_option, parsed, value
+from proxyctl.cli.option_kinds import out_option, parsed, value
 from proxyctl.cli.options import AutoApproveOption, FleetOptions, FormatOption
 from proxyctl.cli.output import (
     check_new,

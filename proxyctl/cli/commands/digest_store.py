@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import file_option, parsed, value
+from proxyctl.cli.option_kinds import file_option, parsed, value
 from proxyctl.cli.options import FleetOptions
 from proxyctl.cli.output import columns, emit, report_error, say, style
 from proxyctl.cli.store_options import moment_of, seconds_of, store_window

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.completion import finding_codes
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import flag, no_such, value
+from proxyctl.cli.option_kinds import flag, no_such, value
 from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption
 from proxyctl.cli.output import emit, progress, style
 

@@ -11,7 +11,7 @@ from proxyctl.api import RowFormat, SecretForm
 from proxyctl.cli.completion import key_names
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
-from proxyctl.cli.option import OR_STDOUT, choice, no_such, out_option, value
+from proxyctl.cli.option_kinds import OR_STDOUT, choice, no_such, out_option, value
 from proxyctl.cli.options import (
     FleetOptions,
     FormatOption,

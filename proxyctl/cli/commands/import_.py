@@ -11,7 +11,7 @@ import typer
 
 from proxyctl.cli.commands.files import OutOption, SecretsOption, check_out, write_rows
 from proxyctl.cli.login import password_from
-from proxyctl.cli.option import at_most_one, flag, spelled, value
+from proxyctl.cli.option_kinds import at_most_one, flag, spelled, value
 from proxyctl.cli.options import BackendOptions, VersionOption
 from proxyctl.cli.output import ask_password, can_ask, check_writable, say, write, write_file
 from proxyctl.errors import ExitCode, UsageError

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from proxyctl.cli.completion import completion
-from proxyctl.cli.option import no_such, value
+from proxyctl.cli.option_kinds import no_such, value
 from proxyctl.cli.output import say
 from proxyctl.config.starters import copy_starter, next_steps, starter_names
 from proxyctl.errors import ExitCode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from proxyctl.cli.completion import check_names
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import choice, flag, value
+from proxyctl.cli.option_kinds import choice, flag, value
 from proxyctl.cli.options import LayerOption, VersionOption
 from proxyctl.cli.output import emit, style, write
 from proxyctl.errors import ConfigError, ExitCode, UsageError

@@ -14,7 +14,7 @@ import typer
 from proxyctl.cli.commands.apply import reporter
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
+from proxyctl.cli.option_kinds import OR_STDOUT, flag, out_option, value
 from proxyctl.cli.options import (
     BackendOptions,
     FleetOptions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from proxyctl.cli.connect import SelectionOptions, planned_fleet
-from proxyctl.cli.option import choice, flag, out_option
+from proxyctl.cli.option_kinds import choice, flag, out_option
 from proxyctl.cli.options import Allowances, FleetOptions, FormatOption, OnlyOption
 from proxyctl.cli.output import check_writable, emit, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError

@@ -15,7 +15,7 @@ import typer
 
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
-from proxyctl.cli.option import at_most_one, choice, file_option, flag, spelled, value
+from proxyctl.cli.option_kinds import at_most_one, choice, file_option, flag, spelled, value
 from proxyctl.cli.options import FleetOptions, FormatOption, LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import columns, emit, progress, say, style, write, write_file
 from proxyctl.cli.store_options import StoreOptions
@@ -228,7 +228,7 @@ def run_tests(
         routing_tests_json,
         routing_tests_text,
     )
-    from proxyctl.routing.tests import run, unreached
+    from proxyctl.routing.run_tests import run, unreached
 
     begun = time.monotonic()
     tests, explainer = _prepared(selection, proxysql_version)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from proxyctl.catalog import Version
 from proxyctl.catalog.plugins import simulated_version
 from proxyctl.cli.login import password_from
-from proxyctl.cli.option import flag, parsed, value
+from proxyctl.cli.option_kinds import flag, parsed, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 

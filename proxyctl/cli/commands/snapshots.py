@@ -20,7 +20,7 @@ from proxyctl.cli.commands.apply import (
 from proxyctl.cli.completion import completion, typed
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.file_options import FileOptions
-from proxyctl.cli.option import flag
+from proxyctl.cli.option_kinds import flag
 from proxyctl.cli.options import (
     AllInstancesOptions,
     Allowances,

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import value
+from proxyctl.cli.option_kinds import value
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from proxyctl.catalog import Version, known_version
 from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.event_options import EventOptions
-from proxyctl.cli.option import at_most_one, flag, parsed, value
+from proxyctl.cli.option_kinds import at_most_one, flag, parsed, value
 from proxyctl.cli.options import VERSION, FleetOptions, FormatOption
 from proxyctl.cli.output import emit, progress, say, style, write_file
 from proxyctl.errors import UsageError

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from proxyctl.cli.connect import SelectionOptions
-from proxyctl.cli.option import choice, flag, parsed, spelled, value
+from proxyctl.cli.option_kinds import choice, flag, parsed, spelled, value
 from proxyctl.cli.options import BatchOptions, FromCommandLine, OnlyOption
 from proxyctl.cli.output import write
 from proxyctl.cli.store_options import seconds_of

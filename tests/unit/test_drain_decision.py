@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.nodes.image import ServerState, drained_image, objections, restored_image
+from proxyctl.nodes.drain_decision import ServerState, drained_image, objections, restored_image
 from proxyctl.proxysql.topology import Family, Topology
 from tests.support.build import layout, servers, servers_text
 

@@ -144,9 +144,9 @@ def restored_image(state: ServerState, node: Node) -> Rows:
         writers = state.usable(image, family.writer) - {node}
         if family.is_galera:
             if state.has_peers:
-                # The monitor would move the writer only at its next check. A peer takes the LOAD
-                # over before that, and would leave the old writer among the backup writers.
-                _take_over(state, family, node, image)
+                # The monitor would move the writer only at its next check. A peer copies the LOAD
+                # before that, and would leave the old writer among the backup writers.
+                _replace_writer(state, family, node, image)
             continue
         for key, row in list(image.items()):
             is_writer = (family.writer, *node) == state.read(row).key
@@ -166,7 +166,7 @@ def _heir(state: ServerState, family: Family, node: Node, image: Rows) -> Node |
     return next((heir for heir in heirs(state.layout, family, image) if heir != node), None)
 
 
-def _take_over(state: ServerState, family: Family, node: Node, image: Rows) -> None:
+def _replace_writer(state: ServerState, family: Family, node: Node, image: Rows) -> None:
     """Make the node the writer if it is the heir and outranks the writer. Changes: `image`."""
     servers = map(state.read, image.values())
     ranks = {server.node: server.rank for server in servers if server.hostgroup == family.writer}
