@@ -14,7 +14,8 @@ from proxyctl.routing.regex.pattern import as_bytes
 from proxyctl.routing.rule import Rule
 
 _TOKEN = re.compile(
-    r"""(?P<atom> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
+    r"""(?P<words> [0-9A-Za-z_\ ]{2,} (?! [*+?{] ) )
+      | (?P<atom> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
         (?P<count> (?: [*+?] | \{\d*,?\d*\} ) [+?]? )?""",
     re.VERBOSE | re.DOTALL,
 )
@@ -65,6 +66,9 @@ def literals_of(pattern: str, *, is_caseless: bool) -> Literals:
     depth = 0
     has_ended, is_plain = False, True
     for token in _TOKEN.finditer(body):
+        if token["words"]:
+            first += token["words"] if depth == 0 and not has_ended else ""
+            continue
         atom, count = token["atom"], token["count"]
         if atom in "()":
             depth += 1 if atom == "(" else -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import REFERENCE, Layout, Version
@@ -175,10 +176,15 @@ def compile_rules(
 
     Shape: rows of any layer, in any order. Rows that ProxySQL ignores are left out.
     """
+    # Most columns have few distinct values. `typed`: 1 and 1.0, or a text and a Secret, are equal.
+    columns = [
+        (column.name, lru_cache(None, typed=True)(partial(as_read, layout.table, column)))
+        for column in layout.columns
+    ]
     all_cells = [
         {
-            column.name: as_read(layout.table, column, value)
-            for column, value in zip(layout.columns, row, strict=True)
+            name: read(value)
+            for (name, read), value in zip(columns, row, strict=True)
             if value is None or isinstance(value, int | float | str)
         }
         for row in rows

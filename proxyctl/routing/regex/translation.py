@@ -144,7 +144,8 @@ def _options(match: re.Match[bytes], at: int) -> bytes:
 
 _TOKEN = re.compile(
     rb"""
-      \\ (?P<letter> [A-Za-z] )
+      (?P<words>  [0-9A-Za-z_\ ]{2,} (?! [*+?{] ) )
+    | \\ (?P<letter> [A-Za-z] )
     | (?P<reference> \\[1-9] (?![0-9]) )
     | (?P<byte>   \\[^0-9A-Za-z] | [^\\^$.|?*+()\[{] )
     | (?P<class>  \[ \^? (?: \[:\^?\w+:\] | \\. | (?! \[: ) [^]\\] )+ \] )
@@ -196,7 +197,9 @@ def for_re2(pattern: bytes, *, caseless: bool) -> bytes | None:
         if match is None:
             return None
         at = match.end()
-        if match["around"] or match["group"]:
+        if match["words"]:  # most of a pattern, and the same in RE2
+            out.append(match["words"])
+        elif match["around"] or match["group"]:
             openings.append((len(out), match["around"] is not None))
             out.append(b"(?:")
         elif match[0] == b")":
