@@ -10,6 +10,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.journeys.command_lines import Asked
+from tests.journeys.secret_story import SecretStory
 from tests.journeys.watched_fleet import Fleet, watched_fleet
 from tests.support.commands.cli import Project, proxyctl
 from tests.support.commands.story import applied
@@ -100,3 +101,22 @@ def synced(fleet: Fleet) -> Fleet:
     """The fleet after an apply of the files."""
     applied("--all")
     return fleet
+
+
+@pytest.fixture(params=["2.7.1", pytest.param("3.0.0", marks=pytest.mark.sweep)])
+def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[SecretStory]:
+    """A sandbox and files of two sides, each side with its own secrets."""
+    version: str = request.param
+    served = Sandbox(version, variables={"mysql-monitor_enabled": "false"})
+    story = SecretStory(offline, served, version)
+    with served:
+        logins = f"admin:admin;boss:{story.login}"
+        served.run(f"SET admin-admin_credentials='{logins}'")
+        served.run("LOAD ADMIN VARIABLES TO RUNTIME")
+        served.run("SAVE ADMIN VARIABLES TO DISK")
+        # The password of the administrator is a secret as well.
+        offline.connect(Instance(served.host, served.port, "boss", story.login))
+        story.write("old")
+        story.run("apply", "--auto-approve", "--debug")
+        story.write("new")
+        yield story
