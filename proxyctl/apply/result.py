@@ -8,7 +8,7 @@ from proxyctl.instance.cluster import PeerResult
 from proxyctl.rows.row import Layer
 
 AS_BEFORE, UNVERIFIED = "as before", "unverified"
-"""The states of a layer besides `as in the files`, `as in the snapshot` and LOCK_LOST."""
+"""The states of a layer other than `as in the files`, `as in the snapshot` and LOCK_LOST."""
 
 
 LOCK_LOST = "unknown (lock lost)"
@@ -54,7 +54,7 @@ class ApplyResult:
     saves: int = 0
     """The number of SAVEs."""
     notes: list[str] = field(default_factory=list)
-    """What happened besides, in words."""
+    """What else happened, in words."""
     snapshot: str | None = None
     """The file that holds what the instance held before; None if none was kept."""
     peers: list[PeerResult] = field(default_factory=list)

@@ -38,7 +38,7 @@ _TOPIC_OF = {panel: topic for topic, panel in TOPICS.items()}
 _OWN = "Options"
 
 _FIRST_COLUMN = 26
-"""The most columns that the names of an option may take beside its explanation."""
+"""The most columns that the names of an option may take to the left of its explanation."""
 _WIDEST = 100
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 

@@ -245,7 +245,7 @@ def hostgroups(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _losses(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
-    """Yield the hostgroups in use that have no servers besides these failed nodes.
+    """Yield the hostgroups in use that have no servers except these failed nodes.
 
     The finding of the failure reports them, so they have no findings of their own.
     """

@@ -25,7 +25,7 @@ class Planned:
     refusals: Sequence[Refusal]
     """The reasons not to apply: those of the plan, as an apply to the whole fleet finds them."""
     notes: Sequence[str] = ()
-    """The warnings beside those of the plan."""
+    """The warnings that are not in the plan."""
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:

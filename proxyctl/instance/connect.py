@@ -39,7 +39,7 @@ NOT_UNDERSTOOD = (
     ValueError,
     struct.error,
 )
-"""The exceptions, beside its own, that PyMySQL raises on packets that violate the protocol."""
+"""The exceptions other than its own that PyMySQL raises on packets that violate the protocol."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def named_hostgroups(names: Mapping[int, str]) -> dict[str, int]:
 
 
 def _rows_of(name: str, configuration: Configuration) -> tuple[Layout, Rows]:
-    """Return the rows of a table; the variables of a configuration stand beside its tables."""
+    """Return the rows of a table; a configuration keeps its variables apart from its tables."""
     table = TABLES[name]
     layout = layout_of(table, configuration.version)
     if table.prefix is None:

@@ -111,7 +111,7 @@ class LiveTable(Generic[Line]):
     kind: Callable[[Line], str]
     """Returns the colour of a line, by the names of Style; '' for none."""
     further: Callable[[Line], Iterable[LabelledText]]
-    """Returns the fields that a line in full has besides its columns."""
+    """Returns the fields that a line in full has in addition to its columns."""
     is_sum: Callable[[Line], bool] = lambda _line: False
     """Returns whether a line comes last in every order but the first."""
 

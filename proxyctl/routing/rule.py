@@ -118,7 +118,7 @@ class Rule:
 
     @property
     def is_for_some_queries(self) -> bool:
-        """Whether the rule has any criterion, beside flagIN."""
+        """Whether the rule has any criterion other than flagIN."""
         patterns = (self.match_digest, self.match_pattern, self.digest)
         return self.is_for_some_sessions or any(pattern is not None for pattern in patterns)
 

@@ -1,4 +1,4 @@
-"""The inputs of routing beside the rules: variables, fast routing, and the users' defaults."""
+"""The inputs of routing other than the rules: variables, fast routing, and the users' defaults."""
 
 from __future__ import annotations
 

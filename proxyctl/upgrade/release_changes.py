@@ -1,4 +1,4 @@
-"""What came with the releases between two versions, beside tables, variables and routing. Pure."""
+"""What came with the releases between two versions, except tables, variables and routing. Pure."""
 
 from __future__ import annotations
 

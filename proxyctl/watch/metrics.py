@@ -21,7 +21,7 @@ from proxyctl.watch.status import InstanceStatus, WatchStatus
 _INSTANCE = ("name", "address")
 
 Sample = tuple[Mapping[str, str], float]
-"""The labels besides those of the instance, and the value."""
+"""The labels other than those of the instance, and the value."""
 
 
 class WatchCollector(Collector):

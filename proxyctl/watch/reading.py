@@ -17,7 +17,7 @@ from proxyctl.watch.decision import InstanceReading
 def read_instance(
     client: AdminClient, files: ConfigFiles, options: PlanOptions, now: Callable[[], float]
 ) -> tuple[Plan, InstanceReading]:
-    """Return the plan of the files, and what a decision needs besides. Sends SELECTs only.
+    """Return the plan of the files, and what else a decision needs. Sends SELECTs only.
 
     `now`: the clock of decisions. Raises: as `plan_files`.
     """

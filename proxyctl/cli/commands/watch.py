@@ -28,7 +28,7 @@ LogFormat = Literal["text", "json"]
 _LONGEST_GRACE_S = 7 * 86_400
 _LAST_PORT = 65_535
 STUCK_S = 300.0
-"""A watch without progress for this long, besides the time between rounds, is not healthy."""
+"""A watch without progress for this long, on top of the time between rounds, is not healthy."""
 
 
 def grace_seconds(text: str) -> float:

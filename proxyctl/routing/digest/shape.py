@@ -148,7 +148,7 @@ _SPACES = frozenset("\t\r\n")
 _RARE_SPACES = frozenset("\v\f")
 """Blanks for MySQL, which a digest keeps."""
 _BEGINNINGS = _LETTERS | frozenset("(;?@`{\x80")
-"""How a statement may begin, beside a name that begins with a digit."""
+"""How a statement may begin, apart from a name that begins with a digit."""
 _TEXT_ENDS = {
     " ": TextEnd.BLANK, "(": TextEnd.OPEN, ",": TextEnd.OPEN, "/": TextEnd.SLASH, "-": TextEnd.DASH,
     ";": TextEnd.SEMICOLON, "\\": TextEnd.BACKSLASH, "0": TextEnd.ZERO,

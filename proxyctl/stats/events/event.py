@@ -1,4 +1,4 @@
-"""One executed query of the event log, and what the log holds besides."""
+"""One executed query of the event log, and the counts of everything else in it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class QueryEvent(NamedTuple):
 
 @dataclass
 class EventTally:
-    """What a log holds besides executed queries, counted while it is read."""
+    """What a log holds other than executed queries, counted while it is read."""
 
     executed: int = 0
     """The queries that were executed."""
