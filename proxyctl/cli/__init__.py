@@ -1,1 +1,4 @@
-"""The command line: options in, calls of the workflow, text out. The only package that prints."""
+"""The command line: options in, calls into the packages below, text out.
+
+The only package that prints.
+"""

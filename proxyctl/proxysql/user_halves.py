@@ -1,4 +1,4 @@
-"""The two halves of a user at RUNTIME, and the row of the files that both come from. Pure."""
+"""Join the two halves of a user, as RUNTIME holds them, into one row. Pure."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def compile_rules(
 
     Shape: rows of any layer, in any order. Rows that ProxySQL ignores are left out.
     """
-    # Most columns have few distinct values. `typed`: 1 and 1.0, or a text and a Secret, are equal.
+    # Most columns have few distinct values. `typed` keeps 1 from 1.0, and a Secret from its text.
     columns = [
         (column.name, lru_cache(None, typed=True)(partial(as_read, layout.table, column)))
         for column in layout.columns

@@ -21,8 +21,8 @@ LONGEST_BACKOFF_S = 300.0
 ASKED_EACH_ROUND = 3
 """How often an instance that does not answer is asked in each round, before it is asked less."""
 JITTER_S = 2.0
-"""A start that is later by more than this and the time of the answer is a restart. An uptime is in
-whole seconds. Units: seconds."""
+"""A start that is later by more than this plus the time of the answer is a restart. An uptime is
+in whole seconds. Units: seconds."""
 
 
 class Action(StrEnum):
