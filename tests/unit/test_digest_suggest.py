@@ -58,8 +58,9 @@ def test_readers_by_name_have_to_be_a_pair():
     assert find_readers(given) == {10: 20}
 
 
-def test_a_reader_without_servers():
-    servers = ({"hostgroup_id": 20, "hostname": "b", "status": "OFFLINE_SOFT"},)
+@pytest.mark.parametrize("drained", [{"status": "OFFLINE_SOFT"}, {"max_connections": 0}])
+def test_a_reader_without_servers(drained: dict[str, object]):
+    servers = ({"hostgroup_id": 20, "hostname": "b", **drained},)
     some, notes = found([digest(READ)], configuration(servers=servers), SuggestionKind.READS)
     assert some == []
     assert "has no server that is up" in notes[0]

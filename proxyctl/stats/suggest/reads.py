@@ -71,7 +71,7 @@ def _is_served(configuration: Configuration, reader: int) -> bool:
     if held is None or not held.is_whole:
         return True
     backends = HostgroupServers(configuration).destination(reader, is_placed=False).backends
-    return any(backend.status != "OFFLINE_SOFT" for backend in backends)
+    return not all(backend.is_out_of_service for backend in backends)
 
 
 def _candidates(
