@@ -76,7 +76,7 @@ class Unusable:
 
 UNUSABLE = Unusable()
 
-Node: TypeAlias = YamlMap | YamlList | Unusable | str | int | float | bool | None
+YamlNode: TypeAlias = YamlMap | YamlList | Unusable | str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class Document:
     """One file, read."""
 
     path: str
-    root: Node
+    root: YamlNode
 
     def where(self, keys: Sequence[str | int], *, of_key: bool = False) -> Where:
         """Return the place of the value under `keys`, or of its key.
 
         Where a key is not in the file, return the nearest place around it.
         """
-        value: Node = self.root
+        value: YamlNode = self.root
         mark: Mark = getattr(value, "mark", _START)
         for step, key in enumerate(keys):
             is_last = step == len(keys) - 1
@@ -187,14 +187,14 @@ class _Composer:
         self._next = events.__next__
         self._path = path
         self._mistakes = mistakes
-        self._plain: dict[str, Node] = {}
-        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._plain: dict[str, YamlNode] = {}
+        self._anchors: dict[str, tuple[YamlNode, int]] = {}
         self._keys: list[str | int] = []
         """The keys of the open collections; that of the outermost is empty."""
         self._nodes = 0
         self._aliased = 0
 
-    def document(self) -> Node:
+    def document(self) -> YamlNode:
         """Return the value of the only document; None when there is none."""
         self._next()
         if self._next().__class__ is StreamEndEvent:
@@ -206,7 +206,7 @@ class _Composer:
             self._add(event, "a second document in one file", "put it into a file of its own")
         return value
 
-    def documents(self) -> Iterator[Node]:
+    def documents(self) -> Iterator[YamlNode]:
         """Yield the value of each document."""
         self._next()
         while self._next().__class__ is not StreamEndEvent:
@@ -228,7 +228,7 @@ class _Composer:
         label = key_text([*self._keys[1:], *([] if key == "" else [key])])
         self._mistakes.add(_place(self._path, mark), label, message, fix)
 
-    def _node(self, event: Any, key: str | int = "") -> Node:  # noqa: ANN401 - an event of a node
+    def _node(self, event: Any, key: str | int = "") -> YamlNode:  # noqa: ANN401 - an event of a node
         """Return the value that begins with this event, and remember it if it has an anchor.
 
         `key`: the key of the value, or its position in a list.
@@ -238,7 +238,7 @@ class _Composer:
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
             self._anchors.pop(anchor, None)  # a node cannot refer to its own anchor
-        value: Node
+        value: YamlNode
         if event.__class__ is ScalarEvent:
             value = self._scalar(event, key)
         else:
@@ -252,7 +252,7 @@ class _Composer:
             self._anchors[anchor] = (value, self._nodes - before)
         return value
 
-    def _alias(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - an AliasEvent
+    def _alias(self, event: Any, key: str | int) -> YamlNode:  # noqa: ANN401 - an AliasEvent
         # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
@@ -267,12 +267,12 @@ class _Composer:
             raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
         return value
 
-    def _tagged(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - an event of a node
+    def _tagged(self, event: Any, key: str | int) -> YamlNode:  # noqa: ANN401 - an event of a node
         # The tag is not repeated: it may be a password that begins with !.
         self._add(event, "YAML tags are not read", "remove the tag, and quote what is text", key)
         return UNUSABLE
 
-    def _scalar(self, event: Any, key: str | int) -> Node:  # noqa: ANN401 - a ScalarEvent
+    def _scalar(self, event: Any, key: str | int) -> YamlNode:  # noqa: ANN401 - a ScalarEvent
         self._nodes += 1
         text: str = event.value
         if event.tag is not None:
@@ -311,7 +311,7 @@ class _Composer:
         self._enter(start)
         result = YamlMap()
         marks: dict[str, tuple[Mark, Mark]] = {}
-        merged: list[tuple[Node, Any]] = []
+        merged: list[tuple[YamlNode, Any]] = []
         repeated: list[tuple[str, Mark]] = []
         next_event = self._next
         while (event := next_event()).__class__ is not MappingEndEvent:
@@ -340,7 +340,7 @@ class _Composer:
             self._add_at(again, message, None, key)
         return result
 
-    def _merge(self, into: YamlMap, value: Node, event: Any) -> None:  # noqa: ANN401 - of the value
+    def _merge(self, into: YamlMap, value: YamlNode, event: Any) -> None:  # noqa: ANN401 - of the value
         """Add pairs of `<<:` whose keys the mapping does not have; the first mapping wins."""
         if value is UNUSABLE:
             return

@@ -12,7 +12,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from proxyctl.config.yaml import Document, Mark, Node, YamlList, YamlMap
+from proxyctl.config.yaml import Document, Mark, YamlList, YamlMap, YamlNode
 from proxyctl.errors import ConfigError, Mistake
 
 _BASE64 = {"Secret": "data", "ConfigMap": "binaryData"}
@@ -76,9 +76,9 @@ def _refusal(path: str, mark: Mark, message: str, fix: str) -> ConfigError:
     return ConfigError([Mistake(path, mark.line + 1, mark.column + 1, "", message, fix)])
 
 
-def _texts(value: Node, *, is_base64: bool) -> Iterator[tuple[str, Mark]]:
+def _texts(value: YamlNode, *, is_base64: bool) -> Iterator[tuple[str, Mark]]:
     """Yield the texts inside a value with their places, decoded where they are in base64."""
-    items: list[tuple[Node, Mark, bool]] = []
+    items: list[tuple[YamlNode, Mark, bool]] = []
     if isinstance(value, YamlMap):
         encoded = _BASE64.get(str(value.get("kind")))
         items = [(item, value.marks[key][1], key == encoded) for key, item in value.items()]

@@ -20,7 +20,7 @@ from proxyctl.watch.status import InstanceStatus, WatchStatus
 
 _INSTANCE = ("name", "address")
 
-Sample = tuple[Mapping[str, str], float]
+InstanceSample = tuple[Mapping[str, str], float]
 """The labels other than those of the instance, and the value."""
 
 
@@ -74,31 +74,31 @@ def _watch_metrics(status: WatchStatus) -> Iterator[Metric]:
             yield GaugeMetricFamily(f"proxyctl_{name}", help_text, value)
 
 
-def _only(value: float | None) -> list[Sample]:
+def _only(value: float | None) -> list[InstanceSample]:
     return [] if value is None else [({}, value)]
 
 
-def _modules(one: InstanceStatus) -> list[Sample]:
+def _modules(one: InstanceStatus) -> list[InstanceSample]:
     found = one.plan.modules.items() if one.plan else ()
     return [({"module": name}, float(is_in_sync)) for name, is_in_sync in found]
 
 
-def _rows(one: InstanceStatus) -> list[Sample]:
+def _rows(one: InstanceStatus) -> list[InstanceSample]:
     found = one.plan.rows.items() if one.plan else ()
     return [({"layer": layer.value}, float(count)) for layer, count in found]
 
 
-def _refusals(one: InstanceStatus) -> list[Sample]:
+def _refusals(one: InstanceStatus) -> list[InstanceSample]:
     found = one.plan.refusals.items() if one.plan else ()
     return [({"code": code}, float(count)) for code, count in found]
 
 
-def _lint_errors(one: InstanceStatus) -> list[Sample]:
+def _lint_errors(one: InstanceStatus) -> list[InstanceSample]:
     errors = one.plan.lint_errors if one.plan else None
     return [] if errors is None else [({}, float(errors.before))]
 
 
-def _applies(one: InstanceStatus) -> list[Sample]:
+def _applies(one: InstanceStatus) -> list[InstanceSample]:
     return [
         ({"result": "success"}, float(one.applies)),
         ({"result": "failure"}, float(one.failed_applies)),
@@ -106,7 +106,7 @@ def _applies(one: InstanceStatus) -> list[Sample]:
 
 
 _INSTANCE_METRICS: tuple[
-    tuple[str, str, tuple[str, ...], Callable[[InstanceStatus], list[Sample]]], ...
+    tuple[str, str, tuple[str, ...], Callable[[InstanceStatus], list[InstanceSample]]], ...
 ] = (
     (
         "instance_up",
