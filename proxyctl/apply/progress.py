@@ -28,12 +28,7 @@ SETTLE_S = 2.0
 
 
 class ApplyRun:
-    """One apply: sends statements and reads every layer back.
-
-    Shape: `modules` are the modules with any step, in the order of their LOADs. `was_saved`: by
-    admin module, whether MEMORY equalled DISK before the first write. `lost`: the lost connection
-    during a LOAD or SAVE after which proxyctl reconnected.
-    """
+    """One apply: sends statements and reads every layer back."""
 
     def __init__(self, client: AdminClient, plan: Plan, lock: Lock, reporter: Reporter) -> None:
         self.client = client
@@ -41,11 +36,14 @@ class ApplyRun:
         self.lock = lock
         self.say = reporter.progress
         self.modules = [module for module in plan.modules if module.does_something]
+        """The modules with any step, in the order of their LOADs."""
         self.was_saved = {module.name: module.is_saved for module in self.modules}
+        """Whether MEMORY equalled DISK before the first write, by admin module."""
         self.memory = {module.name: memory_before(module) for module in self.modules}
         self.results = {module.name: ModuleResult(module.name) for module in self.modules}
         self.result = ApplyResult(list(self.results.values()))
         self.lost: ConnectionLostError | None = None
+        """The lost connection during a LOAD or SAVE after which proxyctl reconnected."""
         self.reconnect = Reconnect(client, lock)
         self.read_back = ReadBack(client)
         self._loaded: set[str] = set()

@@ -36,7 +36,7 @@ class Sources:
 class UnreadableError(ValueProblem):
     """A file or a reference that cannot be read. The message names the reason, not the file.
 
-    Shape: `line` and `column` count from 1; both are 0 for the file as a whole.
+    `line` and `column` count from 1; both are 0 for the file as a whole.
     """
 
     def __init__(

@@ -223,7 +223,7 @@ def _caller(rule: Rule) -> _Caller:
 
 
 class _Between:
-    """What may happen to a query between two rules of the same flagIN. Shape: rule positions."""
+    """What may happen to a query between two rules of the same flagIN, as positions of rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._entries: dict[int, list[int]] = defaultdict(list)

@@ -94,14 +94,12 @@ class Configuration:
 
 @dataclass(frozen=True)
 class BeforeAfter:
-    """What RUNTIME holds before and after a change, as whole configurations.
-
-    Shape: both have the same layouts; a table that does not change has the same rows object in
-    both.
-    """
+    """What RUNTIME holds before and after a change, as whole configurations of the same layouts."""
 
     before: Configuration
+    """What RUNTIME holds."""
     after: Configuration
+    """What it will hold. A table that does not change has the same rows object as `before`."""
 
 
 def variables_of(rows: Iterable[Row]) -> dict[str, str]:

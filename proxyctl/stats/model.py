@@ -41,8 +41,8 @@ SHORT_NAMES = {
 class SeenDigest(NamedTuple):
     """A row of stats_mysql_query_digest, by its own column names.
 
-    Shape: unique by (hostgroup, schemaname, username, client_address, digest).
-    Units: times in microseconds.
+    No two rows have the same hostgroup, schemaname, username, client_address and digest. Units:
+    times in microseconds.
     """
 
     hostgroup: int

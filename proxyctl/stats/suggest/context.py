@@ -136,12 +136,7 @@ def _queries(by_digest: Tally) -> list[Query]:
 
 
 class SuggestContext:
-    """The digests, the rules in force, and the results so far.
-
-    Shape: `followed` are the rows that are evaluated against the rules: all rows, or of very many
-    only the rows with most time. `seconds` is the time that the digests were counted for, summed up
-    over instances. `proposed` is the configuration with the rules proposed so far.
-    """
+    """The digests, the rules in force, and the results so far."""
 
     def __init__(
         self,
@@ -161,12 +156,16 @@ class SuggestContext:
         else:
             self.tally = tally(table)
             self.followed = nlargest(most_rows, rows, key=attrgetter("sum_time"))
+        """The rows that are evaluated against the rules: all, or those with most time."""
         self.queries = _queries(self.tally)
         self.seconds = seconds or max(table.taken_at - self.tally.began_at, 1)
+        """How long the digests were counted for, summed up over instances."""
         self.total = Load()
         for bundle in self.tally.groups.values():
             self.total += bundle.total()
-        self.configuration = self.proposed = configuration
+        self.configuration = configuration
+        self.proposed = configuration
+        """The configuration with the rules proposed so far."""
         self.now = self._compared(configuration, configuration)
         self.notes: list[str] = []
         self.left_out: dict[SuggestionKind, int] = {}
