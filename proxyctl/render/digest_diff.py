@@ -76,7 +76,10 @@ _TOTAL_COLUMNS: tuple[TableColumn[Total], ...] = (
 def _totals(diff: Diff) -> Iterator[Total]:
     if isinstance(diff, DiffOfStore):
         yield "from", moment(diff.earlier.since), moment(diff.window.since), ""
-    both = [one.before for one in diff.instances], [one.after for one in diff.instances]
+    both = (
+        [instance.before for instance in diff.instances],
+        [instance.after for instance in diff.instances],
+    )
     until = [moment(max(side.table.taken_at for side in sides)) for sides in both]
     yield "until", until[0], until[1], ""
     lengths = [_seconds_text([side.seconds for side in sides]) for sides in both]
@@ -93,7 +96,7 @@ def _totals(diff: Diff) -> Iterator[Total]:
 
 def _seconds_text(seconds: Sequence[int]) -> str:
     """Return the times that instances were counted for: `1.00 h`, or `5.00 min to 1.00 h`."""
-    texts = [time_text(one * 1e6) for one in (min(seconds), max(seconds))]
+    texts = [time_text(length * 1e6) for length in (min(seconds), max(seconds))]
     return " to ".join(dict.fromkeys(texts))
 
 
@@ -111,14 +114,14 @@ def _busy(side: SideLoad) -> str:
 
 
 _COLUMNS: tuple[TableColumn[DigestDifference], ...] = (
-    TableColumn("", lambda one: _WORDS[one.verdict], is_number=False),
-    TableColumn("time", lambda one: _busy(one.before)),
-    TableColumn("after", lambda one: _busy(one.after)),
-    TableColumn("queries", lambda one: _rate(one.before)),
-    TableColumn("after", lambda one: _rate(one.after)),
-    TableColumn("avg", lambda one: average_text(one.before)),
-    TableColumn("after", lambda one: average_text(one.after)),
-    TableColumn("change", lambda one: _average_change(one)),
+    TableColumn("", lambda entry: _WORDS[entry.verdict], is_number=False),
+    TableColumn("time", lambda entry: _busy(entry.before)),
+    TableColumn("after", lambda entry: _busy(entry.after)),
+    TableColumn("queries", lambda entry: _rate(entry.before)),
+    TableColumn("after", lambda entry: _rate(entry.after)),
+    TableColumn("avg", lambda entry: average_text(entry.before)),
+    TableColumn("after", lambda entry: average_text(entry.after)),
+    TableColumn("change", lambda entry: _average_change(entry)),
 )
 """The columns of an entry, each number before and after."""
 
@@ -229,8 +232,10 @@ DIFF_OF_STORE: Shape[DiffOfStore] = Shape(
     before=lambda diff: _period(diff.earlier, diff.before),
     after=lambda diff: _period(diff.window, diff.after),
     instances=lambda diff: [
-        COMPARED.encode(one, before=_stored_side(one.before), after=_stored_side(one.after))
-        for one in diff.instances
+        COMPARED.encode(
+            instance, before=_stored_side(instance.before), after=_stored_side(instance.after)
+        )
+        for instance in diff.instances
     ],
     counts=lambda diff: _counts_by_verdict(diff),
     digests=lambda diff: [_entry(diff, entry, is_of_many=True) for entry in diff.entries],
@@ -239,13 +244,13 @@ PERIOD: Shape[StoreWindow] = Shape("period of a store", "since until")
 COMPARED: Shape[ComparedInstance] = Shape(
     "compared instance",
     "before after is_cleared",
-    before=lambda one: _side(one.before),
-    after=lambda one: _side(one.after),
+    before=lambda instance: _side(instance.before),
+    after=lambda instance: _side(instance.after),
 )
 SIDE: Shape[DigestTable] = Shape(
     "side of a comparison",
     f"{INSTANCE} taken_at uptime entries seconds",
-    entries=lambda one: len(one.rows),
+    entries=lambda table: len(table.rows),
     seconds=lambda _: ABSENT,
 )
 ENTRY: Shape[DigestDifference] = Shape(
@@ -253,19 +258,19 @@ ENTRY: Shape[DigestDifference] = Shape(
     f"{' '.join(Group)} digest_text verdict moved instances before after",
     **{group.value: lambda _: ABSENT for group in Group},
     digest_text=lambda _: ABSENT,
-    moved=lambda one: one.is_moved,
-    instances=lambda one: list(one.instances),
+    moved=lambda entry: entry.is_moved,
+    instances=lambda entry: list(entry.instances),
 )
 FIGURES: Shape[SideLoad] = Shape(
     "figures of a side",
     "count_star sum_time average max_time sum_rows_sent sum_rows_affected hostgroups"
     " queries_per_s time_per_s",
     **{name: attrgetter(f"load.{name}") for name in ("count_star", "sum_time", "max_time")},
-    average=lambda one: round(one.average, 3),
+    average=lambda side: round(side.average, 3),
     sum_rows_sent=attrgetter("load.sum_rows_sent"),
     sum_rows_affected=attrgetter("load.sum_rows_affected"),
-    queries_per_s=lambda one: round(one.rate, 6),
-    time_per_s=lambda one: round(one.busy, 3),
+    queries_per_s=lambda side: round(side.rate, 6),
+    time_per_s=lambda side: round(side.busy, 3),
 )
 
 

@@ -14,7 +14,7 @@ from proxyctl.text import printable
 
 def store_text(top: TopOfStore) -> str:
     """Return the heading of a list: `digests.db  px1, px2  2026-11-28 10:00:00 UTC to ...`."""
-    heading = store_heading(top.window, [one.name for one in top.instances])
+    heading = store_heading(top.window, [instance.name for instance in top.instances])
     return f"{heading}  {moment(top.start)} to {moment(top.end)}"
 
 
@@ -26,9 +26,9 @@ def store_heading(window: StoreWindow, names: Sequence[str]) -> str:
 TOP_OF_STORE: Shape[TopOfStore] = Shape(
     "digest top of a store",
     f"store since until instances {RANKING_KEYS}",
-    store=lambda one: str(one.window.path),
-    since=lambda one: one.start,
-    until=lambda one: one.end,
-    instances=lambda one: COUNTED.each(one.instances),
+    store=lambda top: str(top.window.path),
+    since=lambda top: top.start,
+    until=lambda top: top.end,
+    instances=lambda top: COUNTED.each(top.instances),
     **RANKING,
 )

@@ -136,12 +136,12 @@ def _of_fleet(
 
 _RESULT_KEYS = "digests count_star sum_time suggestions left_out proof notes"
 _RESULT: dict[str, Callable[[Suggestions], object]] = {
-    "digests": lambda one: len(one.table.rows),
+    "digests": lambda result: len(result.table.rows),
     "count_star": attrgetter("total.count_star"),
     "sum_time": attrgetter("total.sum_time"),
     "suggestions": _each,
     "left_out": attrgetter("left_out"),
-    "proof": lambda one: one.proof or None,
+    "proof": lambda result: result.proof or None,
     "notes": attrgetter("notes"),
 }
 SUGGESTIONS: Shape[Suggestions] = Shape(

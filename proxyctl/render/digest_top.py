@@ -40,15 +40,15 @@ Ranked = tuple[int, TopRow]
 """The place of a row in the list, from 1, and the row."""
 
 _COLUMNS: tuple[TableColumn[Ranked], ...] = (
-    TableColumn("#", lambda one: str(one[0])),
-    TableColumn("share", lambda one: share_text(one[1].share)),
-    TableColumn("cum.", lambda one: share_text(one[1].cumulative_share)),
-    TableColumn("total", lambda one: time_text(one[1].sums.sum_time)),
-    TableColumn("queries", lambda one: f"{one[1].sums.count_star:,}"),
-    TableColumn("avg", lambda one: time_text(one[1].sums.avg_time)),
-    TableColumn("max", lambda one: time_text(one[1].sums.max_time)),
-    TableColumn("rows/q", lambda one: number_text(one[1].sums.rows_per_query)),
-    TableColumn("time/row", lambda one: _time_per_row_text(one[1].sums.time_per_row)),
+    TableColumn("#", lambda ranked: str(ranked[0])),
+    TableColumn("share", lambda ranked: share_text(ranked[1].share)),
+    TableColumn("cum.", lambda ranked: share_text(ranked[1].cumulative_share)),
+    TableColumn("total", lambda ranked: time_text(ranked[1].sums.sum_time)),
+    TableColumn("queries", lambda ranked: f"{ranked[1].sums.count_star:,}"),
+    TableColumn("avg", lambda ranked: time_text(ranked[1].sums.avg_time)),
+    TableColumn("max", lambda ranked: time_text(ranked[1].sums.max_time)),
+    TableColumn("rows/q", lambda ranked: number_text(ranked[1].sums.rows_per_query)),
+    TableColumn("time/row", lambda ranked: _time_per_row_text(ranked[1].sums.time_per_row)),
 )
 
 
@@ -58,10 +58,10 @@ def _time_per_row_text(time: float | None) -> str:
 
 _EVENT_COLUMNS: tuple[TableColumn[Ranked], ...] = (
     *(
-        TableColumn[Ranked](f"p{percent}", lambda one, p=percent: _percentile_text(one[1], p))  # type: ignore[misc]
+        TableColumn[Ranked](f"p{percent}", lambda ranked, p=percent: _percentile_text(ranked[1], p))  # type: ignore[misc]
         for percent in PERCENTS
     ),
-    TableColumn("errors", lambda one: _failed_text(one[1])),
+    TableColumn("errors", lambda ranked: _failed_text(ranked[1])),
 )
 
 
@@ -139,12 +139,12 @@ def _columns(top: Ranking) -> Iterator[TableColumn[Ranked]]:
     """Yield the columns of figures; of many instances also how many counted the group."""
     if isinstance(top, TopOfEvents):
         # A terminal has no room for all.
-        yield from (one for one in _COLUMNS if one.title not in ("cum.", "time/row"))
+        yield from (column for column in _COLUMNS if column.title not in ("cum.", "time/row"))
         yield from _EVENT_COLUMNS
     else:
         yield from _COLUMNS
     if top.instances and Group.INSTANCE not in top.options.groups:
-        yield TableColumn("instances", lambda one: str(len(one[1].sums.instances)))
+        yield TableColumn("instances", lambda ranked: str(len(ranked[1].sums.instances)))
 
 
 def _labels(row: TopRow, top: Ranking) -> Iterator[str]:
@@ -209,7 +209,7 @@ def digest_top_markdown(top: Ranking, heading: str) -> str:
         columns.append(TableColumn("text", _ticket_text, is_number=False))
     if top.rows[0].outcomes is not None:
         rules = TableColumn[Ranked](
-            "rules", lambda one: _rule_text(one[1], top.hostgroup_names), is_number=False
+            "rules", lambda ranked: _rule_text(ranked[1], top.hostgroup_names), is_number=False
         )
         columns.append(rules)
     table = markdown_table(columns, enumerate(top.rows, 1))
@@ -265,32 +265,32 @@ def _group_of(group: Group) -> Callable[[TopRow], object]:
 
 RANKING_KEYS = "group sort total selected notes digests"
 RANKING: dict[str, Callable[[Ranking], object]] = {
-    "group": lambda one: one.options.groups,
-    "sort": lambda one: one.options.sort,
-    "total": lambda one: LOAD.encode(one.total),
-    "selected": lambda one: SELECTED.encode(one.selected, groups=one.groups),
-    "notes": lambda one: one.notes(),
-    "digests": lambda one: [_encoded(row) for row in one.rows],
+    "group": lambda top: top.options.groups,
+    "sort": lambda top: top.options.sort,
+    "total": lambda top: LOAD.encode(top.total),
+    "selected": lambda top: SELECTED.encode(top.selected, groups=top.groups),
+    "notes": lambda top: top.notes(),
+    "digests": lambda top: [_encoded(row) for row in top.rows],
 }
 """The keys that every list has, wherever its digests were counted, and their values."""
 TOP: Shape[Top] = Shape("digest top", f"{INSTANCE} taken_at {RANKING_KEYS}", **RANKING)
 TOP_OF_FLEET: Shape[TopOfFleet] = Shape(
     "digest top of a fleet",
     f"instances failed {RANKING_KEYS}",
-    instances=lambda one: COUNTED.each(one.instances),
-    failed=lambda one: FAILED.each(one.failed),
+    instances=lambda top: COUNTED.each(top.instances),
+    failed=lambda top: FAILED.each(top.failed),
     **RANKING,
 )
 TOP_OF_EVENTS: Shape[TopOfEvents] = Shape(
     "digest top of an event log",
     f"events first_seen last_seen {RANKING_KEYS}",
-    events=lambda one: EVENTS.encode(one.events),
+    events=lambda top: EVENTS.encode(top.events),
     **RANKING,
 )
 COUNTED: Shape[CountedInstance] = Shape(
     "instance of a list of digests",
     f"{INSTANCE} taken_at total",
-    total=lambda one: LOAD.encode(one.total),
+    total=lambda instance: LOAD.encode(instance.total),
 )
 LOAD: Shape[Load] = Shape("load", "entries count_star sum_time")
 SELECTED: Shape[Load] = LOAD.extended("selected load", "groups")
@@ -298,28 +298,28 @@ _ROW_KEYS = f"{' '.join(Group)} digest_text is_cut {_FIGURES}"
 _ROW: dict[str, Callable[[TopRow], object]] = {
     **{group.value: _group_of(group) for group in Group},
     **{name: attrgetter(f"sums.{name}") for name in FIGURES},
-    "digest_text": lambda one: ABSENT if one.sums.digest_text is None else one.sums.digest_text,
-    "is_cut": lambda one: ABSENT if one.sums.digest_text is None else one.is_cut,
-    "avg_time": lambda one: round(one.sums.avg_time, 3),
-    "share": lambda one: round(one.share, 6),
-    "cumulative_share": lambda one: round(one.cumulative_share, 6),
-    "time_per_row": lambda one: one.sums.time_per_row and round(one.sums.time_per_row, 3),
+    "digest_text": lambda row: ABSENT if row.sums.digest_text is None else row.sums.digest_text,
+    "is_cut": lambda row: ABSENT if row.sums.digest_text is None else row.is_cut,
+    "avg_time": lambda row: round(row.sums.avg_time, 3),
+    "share": lambda row: round(row.share, 6),
+    "cumulative_share": lambda row: round(row.cumulative_share, 6),
+    "time_per_row": lambda row: row.sums.time_per_row and round(row.sums.time_per_row, 3),
 }
 ROW: Shape[TopRow] = Shape(
     "group of digests",
     f"{_ROW_KEYS} instances rules",
-    instances=lambda one: list(one.sums.instances) or ABSENT,
-    rules=lambda one: ABSENT if one.outcomes is None else OUTCOME.each(one.outcomes),
+    instances=lambda row: list(row.sums.instances) or ABSENT,
+    rules=lambda row: ABSENT if row.outcomes is None else OUTCOME.each(row.outcomes),
     **_ROW,
 )
 EVENT_ROW: Shape[EventRow] = Shape(
     "group of logged queries",
     f"{_ROW_KEYS} p50 p95 p99 errors without_errno is_text_proven example",
-    p50=lambda one: round(one.percentiles[50], 3),
-    p95=lambda one: round(one.percentiles[95], 3),
-    p99=lambda one: round(one.percentiles[99], 3),
-    errors=lambda one: {str(errno): count for errno, count in one.errors.items()},
-    is_text_proven=lambda one: ABSENT if one.sums.digest_text is None else one.is_text_proven,
-    example=lambda one: ABSENT if one.example is None else one.example,
+    p50=lambda row: round(row.percentiles[50], 3),
+    p95=lambda row: round(row.percentiles[95], 3),
+    p99=lambda row: round(row.percentiles[99], 3),
+    errors=lambda row: {str(errno): count for errno, count in row.errors.items()},
+    is_text_proven=lambda row: ABSENT if row.sums.digest_text is None else row.is_text_proven,
+    example=lambda row: ABSENT if row.example is None else row.example,
     **_ROW,
 )

@@ -76,17 +76,17 @@ _ROW_METRICS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
 
 
 _TOTALS: Sequence[tuple[str, str, Callable[[Top | CountedInstance], float]]] = (
-    ("entries", "Entries of stats_mysql_query_digest.", lambda one: one.total.entries),
-    ("queries_total", "Queries of all digests.", lambda one: one.total.count_star),
+    ("entries", "Entries of stats_mysql_query_digest.", lambda instance: instance.total.entries),
+    ("queries_total", "Queries of all digests.", lambda instance: instance.total.count_star),
     (
         "query_time_seconds_total",
         "Time of the queries of all digests.",
-        lambda one: one.total.sum_time / 1e6,
+        lambda instance: instance.total.sum_time / 1e6,
     ),
     (
         "enabled",
         "Whether mysql-query_digests is true.",
-        lambda one: int(is_counting(one.variables)),
+        lambda instance: int(is_counting(instance.variables)),
     ),
 )
 
@@ -117,7 +117,7 @@ def digest_top_prometheus(top: Ranking) -> str:
                 Metric(
                     f"proxyctl_digests_{name}",
                     text,
-                    [({"address": one.address}, value(one)) for one in counted],
+                    [({"address": instance.address}, value(instance)) for instance in counted],
                 )
                 for name, text, value in _TOTALS
             ),
