@@ -60,7 +60,11 @@ def _columns(found: Regressions) -> list[TableColumn[Regression]]:
         return pair(_rows(one.before), _rows(one.after))
 
     return [
-        TableColumn("", lambda one: ", ".join(_WORDS[kind] for kind in one.kinds), is_number=False),
+        TableColumn(
+            "",
+            lambda regression: ", ".join(_WORDS[kind] for kind in regression.kinds),
+            is_number=False,
+        ),
         TableColumn("share", share),
         TableColumn("queries", rates),
         TableColumn("avg", averages),
@@ -100,8 +104,8 @@ def _caught_text(caught: Sequence[CaughtQueries] | None) -> str:
     """
     if caught is None:
         return "-"
-    alternatives = (dict.fromkeys(map(_catcher, one.outcomes)) for one in caught)
-    parts = [*dict.fromkeys(" or ".join(one) or "undecided" for one in alternatives)]
+    alternatives = (dict.fromkeys(map(_catcher, queries.outcomes)) for queries in caught)
+    parts = [*dict.fromkeys(" or ".join(catchers) or "undecided" for catchers in alternatives)]
     if len(parts) > _MOST_PARTS:
         parts[_MOST_PARTS:] = [counted(len(parts) - _MOST_PARTS, "other")]
     return "; ".join(parts)
@@ -117,7 +121,7 @@ def _catcher(outcome: QueryTreatment) -> str:
 
 
 def _heading(found: Regressions) -> str:
-    return store_heading(found.after.window, [one.name for one in found.instances])
+    return store_heading(found.after.window, [instance.name for instance in found.instances])
 
 
 def _sides(found: Regressions) -> Iterator[str]:
@@ -154,11 +158,13 @@ def regressions_text(
     lines += ["", style("bold", _counts(found)), ""]
     head, *figures = aligned(_columns(found), found.entries)
     lines.append(style("dim", head))
-    for one, line in zip(found.entries, figures, strict=True):
-        lines.append(style("dim" if one.kinds == (RegressionKind.VANISHED,) else "delete", line))
-        lines += _label_lines(one, found.hostgroup_names, width)
+    for regression, line in zip(found.entries, figures, strict=True):
+        lines.append(
+            style("dim" if regression.kinds == (RegressionKind.VANISHED,) else "delete", line)
+        )
+        lines += _label_lines(regression, found.hostgroup_names, width)
         limit = None if has_whole_texts else width - _INDENT
-        lines.append(" " * _INDENT + shown(one.digest_text, limit=limit))
+        lines.append(" " * _INDENT + shown(regression.digest_text, limit=limit))
     if found.count > len(found.entries):
         lines.append(f"... and {found.count - len(found.entries):,} more (--limit lists more)")
     return "\n".join(lines) + "\n"
@@ -184,12 +190,16 @@ def regressions_markdown(found: Regressions) -> str:
         return "\n".join([*lines, "", _NOTHING]) + "\n"
     columns = [
         *_columns(found),
-        TableColumn("digest", lambda one: one.digest, is_number=False),
+        TableColumn("digest", lambda regression: regression.digest, is_number=False),
         TableColumn(
-            "hostgroups", lambda one: _hostgroups(one, found.hostgroup_names), is_number=False
+            "hostgroups",
+            lambda regression: _hostgroups(regression, found.hostgroup_names),
+            is_number=False,
         ),
         TableColumn("rules", _rules, is_number=False),
-        TableColumn("text", lambda one: shown(one.digest_text, limit=300), is_number=False),
+        TableColumn(
+            "text", lambda regression: shown(regression.digest_text, limit=300), is_number=False
+        ),
     ]
     table = markdown_table(columns, found.entries)
     return "\n".join([*lines, "", f"{inline(_counts(found))}.", "", *table]) + "\n"
@@ -198,13 +208,20 @@ def regressions_markdown(found: Regressions) -> str:
 def regressions_prometheus(found: Regressions) -> str:
     """Return the comparison as gauges, with a series per listed digest and kind."""
     entries = [
-        ({"digest": one.digest, "digest_text": one.digest_text[:LONGEST_TEXT], "kind": kind}, one)
-        for one in found.entries
-        for kind in one.kinds
+        (
+            {
+                "digest": regression.digest,
+                "digest_text": regression.digest_text[:LONGEST_TEXT],
+                "kind": kind,
+            },
+            regression,
+        )
+        for regression in found.entries
+        for kind in regression.kinds
     ]
     shares = [
-        (labels, found.after.share(one.after) or found.before.share(one.before))
-        for labels, one in entries
+        (labels, found.after.share(regression.after) or found.before.share(regression.before))
+        for labels, regression in entries
     ]
     counts = [({"kind": str(kind)}, count) for kind, count in found.counts.items()]
     return exposition(
@@ -223,15 +240,17 @@ def regressions_prometheus(found: Regressions) -> str:
 REGRESSIONS: Shape[Regressions] = Shape(
     "digest regressions",
     "store before after instances notes counts digests",
-    store=lambda found: str(found.after.window.path),
-    before=lambda found: SIDE_OF_TIME.encode(found.before),
-    after=lambda found: SIDE_OF_TIME.encode(found.after),
-    instances=lambda found: [one.name for one in found.instances],
-    counts=lambda found: {
-        **{str(kind): count for kind, count in found.counts.items()},
-        "digests": found.count,
+    store=lambda regressions: str(regressions.after.window.path),
+    before=lambda regressions: SIDE_OF_TIME.encode(regressions.before),
+    after=lambda regressions: SIDE_OF_TIME.encode(regressions.after),
+    instances=lambda regressions: [instance.name for instance in regressions.instances],
+    counts=lambda regressions: {
+        **{str(kind): count for kind, count in regressions.counts.items()},
+        "digests": regressions.count,
     },
-    digests=lambda found: [_regression(found, one) for one in found.entries],
+    digests=lambda regressions: [
+        _regression(regressions, regression) for regression in regressions.entries
+    ],
 )
 SIDE_OF_TIME: Shape[ComparedWindow] = Shape(
     "compared time",
@@ -247,18 +266,18 @@ SIDE_OF_TIME: Shape[ComparedWindow] = Shape(
 REGRESSION: Shape[Regression] = Shape(
     "regression",
     "digest digest_text kinds moved share_before share_after before after rules_before rules_after",
-    moved=lambda one: one.is_moved,
+    moved=lambda regression: regression.is_moved,
     share_before=lambda _: None,
     share_after=lambda _: None,
     before=lambda _: None,
     after=lambda _: None,
-    rules_before=lambda one: _caught(one.caught_before),
-    rules_after=lambda one: _caught(one.caught_after),
+    rules_before=lambda regression: _caught(regression.caught_before),
+    rules_after=lambda regression: _caught(regression.caught_after),
 )
 CAUGHT: Shape[CaughtQueries] = Shape(
     "queries that rules catch",
     "count_star outcomes",
-    outcomes=lambda one: OUTCOME.each(one.outcomes),
+    outcomes=lambda queries: OUTCOME.each(queries.outcomes),
 )
 
 
