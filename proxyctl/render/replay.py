@@ -45,10 +45,10 @@ def replay_text(
 def replay_of_fleet_text(fleet: ReplayOfFleet, style: Style = PLAIN) -> str:
     """Render each replay once, under the names of the instances that share it."""
     pages = []
-    for one in fleet.replays:
-        names = [instance.name for instance in one.instances]
-        title = alike_text(names, one.replay.version) if len(names) > 1 else ""
-        pages.append(replay_text(one.replay, style, title=title, moves=one.moves))
+    for alike in fleet.replays:
+        names = [instance.name for instance in alike.instances]
+        title = alike_text(names, alike.replay.version) if len(names) > 1 else ""
+        pages.append(replay_text(alike.replay, style, title=title, moves=alike.moves))
     last = [*failures(fleet.failed, style), _fleet_counts(fleet) + "\n"]
     return "\n".join([*pages, *last])
 
@@ -56,10 +56,10 @@ def replay_of_fleet_text(fleet: ReplayOfFleet, style: Style = PLAIN) -> str:
 def _fleet_counts(fleet: ReplayOfFleet) -> str:
     """Return the counts of instances by what the files would change there."""
     count = {True: 0, False: 0}
-    for one in fleet.replays:
-        count[one.may_change] += len(one.instances)
-    changing = [one.instances for one in fleet.replays if one.may_change]
-    names = "; ".join(listed_names([one.name for one in group]) for group in changing)
+    for alike in fleet.replays:
+        count[alike.may_change] += len(alike.instances)
+    changing = [alike.instances for alike in fleet.replays if alike.may_change]
+    names = "; ".join(listed_names([instance.name for instance in group]) for group in changing)
     parts = [f"{count[False]} with no change"] if count[False] else []
     parts += [f"{count[True]} with changes: {names}"] if changing else []
     return counts_line(sum(count.values()), parts, fleet.failed)
@@ -211,7 +211,9 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
 
 def replay_of_fleet_json(fleet: ReplayOfFleet) -> str:
     """Render the replays of many instances as JSON."""
-    replays = [{**ALIKE_REPLAY.encode(one), **REPLAYED.encode(one.replay)} for one in fleet.replays]
+    replays = [
+        {**ALIKE_REPLAY.encode(alike), **REPLAYED.encode(alike.replay)} for alike in fleet.replays
+    ]
     return REPLAY_OF_FLEET.document(fleet, replays=replays)
 
 
@@ -221,18 +223,18 @@ REPLAY_OF_FLEET: Shape[ReplayOfFleet] = Shape(
 ALIKE_REPLAY: Shape[AlikeReplay] = Shape(
     "replay of instances alike",
     "instances shard_moves",
-    instances=lambda one: READ.each(one.instances),
-    shard_moves=lambda one: SHARD_MOVE.each(one.moves),
+    instances=lambda alike: READ.each(alike.instances),
+    shard_moves=lambda alike: SHARD_MOVE.each(alike.moves),
 )
 
 
 OUTCOME: Shape[QueryTreatment] = Shape(
     "outcome of a digest",
     "hostgroup by rule_id cache_ttl rewritten answer settings",
-    by=lambda one: SOURCES[one.source],
-    rewritten=lambda one: bool(one.rewriting),
-    answer=lambda one: ANSWER.maybe(one.answer),
-    settings=lambda one: dict(one.settings),
+    by=lambda outcome: SOURCES[outcome.source],
+    rewritten=lambda outcome: bool(outcome.rewriting),
+    answer=lambda outcome: ANSWER.maybe(outcome.answer),
+    settings=lambda outcome: dict(outcome.settings),
 )
 ANSWER: Shape[tuple[str, str]] = Shape.of_tuples("answer", "column text")
 
@@ -268,7 +270,7 @@ EVENTS: Shape[EventTally] = Shape(
     "executed prepared pgsql without_errno",
 )
 PART: Shape[Load] = Shape(
-    "tally", "digests count_star sum_time share", digests=lambda one: one.entries
+    "tally", "digests count_star sum_time share", digests=lambda load: load.entries
 )
 FLOW: Shape[Flow] = Shape("flow", "current desired")
 UNDECIDED: Shape[tuple[int, str]] = Shape.of_tuples("undecided rule", "rule_id column")
@@ -276,12 +278,12 @@ SEEN: Shape[SeenDigest] = Shape("row of stats_mysql_query_digest", " ".join(Seen
 ENTRY: Shape[ChangedDigest] = Shape(
     "digest of a replay",
     "status share kinds current desired undecided notes",
-    status=lambda one: "changed" if one.verdict.is_changed else "undecided",
-    kinds=lambda one: sorted(one.verdict.certain or one.verdict.possible),
-    current=lambda one: OUTCOME.each(one.verdict.before),
-    desired=lambda one: OUTCOME.each(one.verdict.after),
-    undecided=lambda one: UNDECIDED.each(one.verdict.undecided),
-    notes=lambda one: one.verdict.notes,
+    status=lambda entry: "changed" if entry.verdict.is_changed else "undecided",
+    kinds=lambda entry: sorted(entry.verdict.certain or entry.verdict.possible),
+    current=lambda entry: OUTCOME.each(entry.verdict.before),
+    desired=lambda entry: OUTCOME.each(entry.verdict.after),
+    undecided=lambda entry: UNDECIDED.each(entry.verdict.undecided),
+    notes=lambda entry: entry.verdict.notes,
 )
 
 

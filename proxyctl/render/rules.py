@@ -72,14 +72,14 @@ def _table(report: RuleReport, style: Style) -> Iterator[str]:
 
 
 _RATE: TableColumn[RuleHits] = TableColumn(
-    "hits/s", lambda one: number_text(round(one.per_s or 0, 2))
+    "hits/s", lambda rule: number_text(round(rule.per_s or 0, 2))
 )
 _COLUMNS: tuple[TableColumn[RuleHits], ...] = (
-    TableColumn("rule", lambda one: str(one.rule_id)),
-    TableColumn("hits", lambda one: f"{one.hits:,}"),
+    TableColumn("rule", lambda rule: str(rule.rule_id)),
+    TableColumn("hits", lambda rule: f"{rule.hits:,}"),
     _RATE,
-    TableColumn("share", lambda one: share_text(one.share) if one.share else "-"),
-    TableColumn("", lambda one: rule_text(one.cells), is_number=False),
+    TableColumn("share", lambda rule: share_text(rule.share) if rule.share else "-"),
+    TableColumn("", lambda rule: rule_text(rule.cells), is_number=False),
 )
 
 
@@ -100,13 +100,13 @@ def rule_text(cells: Mapping[str, Value]) -> str:
 RULES: Shape[RuleReport] = Shape(
     "rules",
     f"{INSTANCE} loaded_at interval_s was_reloaded hits never_hit rules",
-    hits=lambda one: one.total,
-    rules=lambda one: RULE.each(one.rules),
+    hits=lambda report: report.total,
+    rules=lambda report: RULE.each(report.rules),
 )
 RULE: Shape[RuleHits] = Shape(
     "rule with its hits",
     "rule_id hits share hits_per_s rule",
-    share=lambda one: round(one.share, 6),
-    hits_per_s=lambda one: None if one.per_s is None else round(one.per_s, 3),
+    share=lambda hits: round(hits.share, 6),
+    hits_per_s=lambda hits: None if hits.per_s is None else round(hits.per_s, 3),
     rule=lambda hits: {name: cell for name, cell in hits.cells.items() if cell is not None},
 )

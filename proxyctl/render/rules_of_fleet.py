@@ -47,13 +47,15 @@ def _never_hit(fleet: RulesOfFleet) -> Iterator[str]:
 
 def _table(fleet: RulesOfFleet, style: Style) -> Iterator[str]:
     columns: list[TableColumn[RuleOfFleet]] = [
-        TableColumn("rule", lambda one: str(one.rule_id)),
-        TableColumn("hits", lambda one: f"{one.hits:,}"),
-        TableColumn("share", lambda one: share_text(one.share) if one.share else "-"),
-        TableColumn("", lambda one: _what(one, len(fleet.reports)), is_number=False),
+        TableColumn("rule", lambda rule: str(rule.rule_id)),
+        TableColumn("hits", lambda rule: f"{rule.hits:,}"),
+        TableColumn("share", lambda rule: share_text(rule.share) if rule.share else "-"),
+        TableColumn("", lambda rule: _what(rule, len(fleet.reports)), is_number=False),
     ]
     if not fleet.has_no_rates:
-        rate = TableColumn[RuleOfFleet]("hits/s", lambda one: number_text(round(one.per_s or 0, 2)))
+        rate = TableColumn[RuleOfFleet](
+            "hits/s", lambda rule: number_text(round(rule.per_s or 0, 2))
+        )
         columns.insert(2, rate)
     head, *lines = aligned(columns, fleet.rules)
     yield style("dim", head)
@@ -92,8 +94,8 @@ RULES_OF_FLEET: Shape[RulesOfFleet] = Shape(
 RULE_OF_FLEET: Shape[RuleOfFleet] = Shape(
     "rule of a fleet",
     "rule_id hits share hits_per_s instances rule",
-    share=lambda one: round(one.share, 6),
-    hits_per_s=lambda one: None if one.per_s is None else round(one.per_s, 3),
-    instances=lambda one: list(one.instances),
-    rule=lambda one: {name: cell for name, cell in one.cells.items() if cell is not None},
+    share=lambda rule: round(rule.share, 6),
+    hits_per_s=lambda rule: None if rule.per_s is None else round(rule.per_s, 3),
+    instances=lambda rule: list(rule.instances),
+    rule=lambda rule: {name: cell for name, cell in rule.cells.items() if cell is not None},
 )
