@@ -92,12 +92,16 @@ def charts_over_time(report: DigestReport, names: Mapping[int, str]) -> list[Ove
     ]
     instances = {part.name: name_text(part.name) for part in report.instances}
     schemas = {part.name: name_text(part.name) or "(none)" for part in report.schemas}
-    if len(instances) > 1 and any(one.by_instance for one in report.intervals):
+    if len(instances) > 1 and any(interval.by_instance for interval in report.intervals):
         charts.append(
-            _over_time("instance", report.intervals, instances, lambda one: one.by_instance)
+            _over_time(
+                "instance", report.intervals, instances, lambda interval: interval.by_instance
+            )
         )
-    if len(schemas) > 1 and any(one.by_schema for one in report.intervals):
-        charts.append(_over_time("schema", report.intervals, schemas, lambda one: one.by_schema))
+    if len(schemas) > 1 and any(interval.by_schema for interval in report.intervals):
+        charts.append(
+            _over_time("schema", report.intervals, schemas, lambda interval: interval.by_schema)
+        )
     return charts
 
 
@@ -113,7 +117,11 @@ def _over_time(
     if len(labels) > _COLOURS:
         legend.append((_colour(_COLOURS), f"other {by}s"))
     start, end = intervals[0].start, intervals[-1].end
-    step, top = _scale(max(one.load.sum_time / 1e6 / (one.end - one.start) for one in intervals))
+    step, top = _scale(
+        max(
+            interval.load.sum_time / 1e6 / (interval.end - interval.start) for interval in intervals
+        )
+    )
 
     def x(seconds: float) -> float:
         return round(WIDTH * (seconds - start) / (end - start), 1)
@@ -160,12 +168,12 @@ def lines_of(digest: ReportDigest, report: DigestReport) -> list[ChartLine]:
     """Return the average and the queries a second over time; none without a history."""
     if not digest.over_time:
         return []
-    seconds = [one.end - one.start for one in report.intervals]
+    seconds = [interval.end - interval.start for interval in report.intervals]
     averages = [load.average if load.count_star else None for load in digest.over_time]
     rates = [
         load.count_star / length for load, length in zip(digest.over_time, seconds, strict=True)
     ]
-    most = max((one for one in averages if one is not None), default=0.0)
+    most = max((average for average in averages if average is not None), default=0.0)
     return [
         ChartLine(f"Average, up to {time_text(most)}", _steps(report, averages, most)),
         ChartLine(

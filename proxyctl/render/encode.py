@@ -129,7 +129,9 @@ ERROR: Shape[ProxyctlError] = Shape(
     type=lambda error: type(error).__name__,
     message=str,
     exit_code=lambda error: int(error.exit_code),
-    mistakes=lambda one: MISTAKE.each(one.mistakes) if isinstance(one, ConfigError) else ABSENT,
+    mistakes=lambda error: (
+        MISTAKE.each(error.mistakes) if isinstance(error, ConfigError) else ABSENT
+    ),
     reasons=lambda error: error.reasons if isinstance(error, RefusedError) else ABSENT,
     layers=lambda error: error.layers if isinstance(error, ApplyError) else ABSENT,
 )

@@ -334,7 +334,8 @@ def servers_text(destination: Destination, dialect: Dialect) -> str:
     if not destination.family:
         return _listed(destination.backends, has_status=True)
     by_role = [
-        f"{role} {_listed(found, has_status=False)}" for role, found in destination.by_role.items()
+        f"{role} {_listed(servers, has_status=False)}"
+        for role, servers in destination.by_role.items()
     ]
     return f"{'; '.join(by_role)}, as configured; the monitor of {destination.family} places them"
 
@@ -424,7 +425,9 @@ BATCH: Shape[ExplainedQuery] = Shape(
     answered=lambda answer: answer.route.reply,
     error_msg=lambda answer: answer.route.settings.get("error_msg"),
     OK_msg=lambda answer: answer.route.settings.get("OK_msg"),
-    match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
+    match_digest_text=lambda answer: (
+        text_of(answer.route.digest.text) if answer.route.digest else None
+    ),
 )
 QUERIES: Shape[Iterable[ExplainedQuery]] = Shape(
     "explain --queries", "queries", queries=lambda answers: [*map(_explained, answers)]
@@ -440,18 +443,22 @@ EXPLAINED: Shape[ExplainedQuery] = Shape(
     " fast_routing_key copy_hostgroup hints special servers placed_by_monitor undecided loop"
     " outcomes rules doubts",
     digest_certain=lambda answer: answer.route.digest is None or answer.route.digest.certain,
-    hostgroup_name=lambda one: _name_of(one.hostgroup, one.explainer.names),
-    decided_by=lambda one: None if one.hostgroup is None else SOURCES[one.route.source],
-    rule_id=lambda one: None if one.hostgroup is None else one.route.rule_id,
+    hostgroup_name=lambda answer: _name_of(answer.hostgroup, answer.explainer.names),
+    decided_by=lambda answer: None if answer.hostgroup is None else SOURCES[answer.route.source],
+    rule_id=lambda answer: None if answer.hostgroup is None else answer.route.rule_id,
     settings=lambda answer: answer.route.settings,
     final_flagIN=lambda answer: answer.route.flagIN,
     fast_routing=lambda answer: answer.explanation.fast_routing.name.lower(),
     fast_routing_key=lambda answer: answer.explanation.fast_key,
-    copy_hostgroup=lambda one: None if one.copy is None else one.copy.destination_hostgroup,
+    copy_hostgroup=lambda answer: (
+        None if answer.copy is None else answer.copy.destination_hostgroup
+    ),
     hints=lambda answer: answer.explanation.hints,
     special=lambda answer: answer.route.special.effect if answer.route.special else None,
     servers=lambda answer: _servers(answer.destination),
-    placed_by_monitor=lambda one: one.destination is not None and one.destination.family != "",
+    placed_by_monitor=lambda answer: (
+        answer.destination is not None and answer.destination.family != ""
+    ),
     undecided=lambda answer: answer.route.undecided,
     loop=lambda answer: answer.route.loop.rule_ids if answer.route.loop else None,
     outcomes=lambda answer: OUTCOME.each(answer.outcomes if answer.route.drawn else ()),

@@ -27,7 +27,7 @@ def validated_text(project: Project, report: LintReport | None, style: Style) ->
     if report is not None and report.findings:
         from proxyctl.render.lint import finding_lines, severities_text  # importing lint is slow
 
-        lines = [line for found in report.findings for line in finding_lines(found, style)]
+        lines = [line for finding in report.findings for line in finding_lines(finding, style)]
         if report.has_errors:
             verdict = f"The files break their policies: {severities_text(report)}."
     return "\n".join([*lines, verdict, ""])

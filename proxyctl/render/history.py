@@ -27,9 +27,9 @@ def history_text(snapshots: Sequence[Kept], style: Style = PLAIN) -> str:
 def histories_text(histories: Sequence[InstanceHistory], style: Style = PLAIN) -> str:
     """Return the snapshots of each instance below its name."""
     blocks = [
-        f"{style('bold', named_address(one.name, one.address))}\n"
-        + (history_text(one.snapshots, style) if one.snapshots else "no snapshot\n")
-        for one in histories
+        f"{style('bold', named_address(history.name, history.address))}\n"
+        + (history_text(history.snapshots, style) if history.snapshots else "no snapshot\n")
+        for history in histories
     ]
     return "\n".join(blocks)
 
@@ -86,7 +86,7 @@ HISTORY_ALL: Shape[Sequence[InstanceHistory]] = Shape(
 INSTANCE_HISTORY: Shape[InstanceHistory] = Shape(
     "history of an instance",
     "name address snapshots",
-    snapshots=lambda one: KEPT.each(one.snapshots),
+    snapshots=lambda history: KEPT.each(history.snapshots),
 )
 KEPT: Shape[Kept] = Shape(
     "snapshot in the history",

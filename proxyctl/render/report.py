@@ -99,24 +99,26 @@ def _columns(
     time, total = attrgetter("load.sum_time"), report.total.sum_time
     average, most = attrgetter("load.average"), attrgetter("load.max_time")
     return (
-        TableColumn("#", lambda one: str(one.place), attrgetter("place")),
-        TableColumn("Share", lambda one: percent(time(one), total), time),
-        TableColumn("Total time", lambda one: time_text(time(one)), time),
+        TableColumn("#", lambda digest: str(digest.place), attrgetter("place")),
+        TableColumn("Share", lambda digest: percent(time(digest), total), time),
+        TableColumn("Total time", lambda digest: time_text(time(digest)), time),
         TableColumn(
-            "Queries", lambda one: f"{one.load.count_star:,}", attrgetter("load.count_star")
+            "Queries", lambda digest: f"{digest.load.count_star:,}", attrgetter("load.count_star")
         ),
-        TableColumn("Average", lambda one: time_text(average(one)), average),
-        TableColumn("Maximum", lambda one: time_text(most(one)), most),
-        TableColumn("Rows a query", lambda one: f"{rows(one):,.1f}", rows),
+        TableColumn("Average", lambda digest: time_text(average(digest)), average),
+        TableColumn("Maximum", lambda digest: time_text(most(digest)), most),
+        TableColumn("Rows a query", lambda digest: f"{rows(digest):,.1f}", rows),
         TableColumn("Hostgroups", hostgroups, is_number=False),
-        TableColumn("Schema", lambda one: _names([p.name for p in one.schemas]), is_number=False),
-        TableColumn("User", lambda one: _names([p.name for p in one.users]), is_number=False),
+        TableColumn(
+            "Schema", lambda digest: _names([p.name for p in digest.schemas]), is_number=False
+        ),
+        TableColumn("User", lambda digest: _names([p.name for p in digest.users]), is_number=False),
         *((_INSTANCES,) if report.instances else ()),
     )
 
 
 _INSTANCES: TableColumn[ReportDigest] = TableColumn(
-    "Instances", lambda one: _names([part.name for part in one.instances]), is_number=False
+    "Instances", lambda digest: _names([part.name for part in digest.instances]), is_number=False
 )
 
 

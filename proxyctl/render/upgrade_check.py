@@ -81,7 +81,7 @@ def _page(head: str, report: UpgradeReport, style: Style) -> str:
         return f"{head}: nothing changes\n"
     lines = [style("bold", head)]
     for moment, heading in _HEADINGS.items():
-        findings = [one for one in report.findings if one.kind.moment is moment]
+        findings = [finding for finding in report.findings if finding.kind.moment is moment]
         if findings:
             lines += ["", style("bold", heading)]
         for finding in findings:
@@ -114,7 +114,9 @@ def upgrades_json(fleet: UpgradeOfFleet, *, is_all: bool) -> str:
 
 
 RELIANCE: Shape[Reliance] = Shape(
-    "concerned row", "text where", where=lambda one: None if one.where is None else str(one.where)
+    "concerned row",
+    "text where",
+    where=lambda reliance: None if reliance.where is None else str(reliance.where),
 )
 FINDING: Shape[UpgradeFinding] = Shape(
     "finding of upgrade-check",
