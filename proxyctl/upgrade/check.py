@@ -42,7 +42,9 @@ def check_upgrade(subject: UpgradeSubject) -> UpgradeReport:
     is_there = subject.version == subject.to
     findings = [] if is_there else [*_findings(subject)]
     order, moments = [*CODES], [*Moment]
-    findings.sort(key=lambda one: (moments.index(one.kind.moment), order.index(one.code)))
+    findings.sort(
+        key=lambda finding: (moments.index(finding.kind.moment), order.index(finding.code))
+    )
     return UpgradeReport(
         subject.name,
         subject.address,
@@ -67,7 +69,9 @@ def _findings(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     else:
         found += [finding for chapter in ROUTING for finding in chapter(subject)]
     yield from found
-    places = {one.where[:2] for finding in found for one in finding.relies_on if one.where}
+    places = {
+        reliance.where[:2] for finding in found for reliance in finding.relies_on if reliance.where
+    }
     for mistake in subject.mistakes:
         if (mistake.path, mistake.line) not in places:
             yield _of_files(mistake)

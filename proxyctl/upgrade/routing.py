@@ -213,7 +213,10 @@ def digests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
             " counted as new",
             "take a `proxyctl digest snapshot` before and after; expect such digests as new in"
             " `digest diff` and `digest regressions`",
-            tuple(Reliance(f"{one.digest} {shown(one.text)}: {one.after}") for one in renewed),
+            tuple(
+                Reliance(f"{digest.digest} {shown(digest.text)}: {digest.after}")
+                for digest in renewed
+            ),
         )
 
 
@@ -282,7 +285,7 @@ def introduced_by_lint(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
 def routing_tests(subject: UpgradeSubject) -> Iterator[UpgradeFinding]:
     """Yield the routing tests of the files that pass now, and fail under the release."""
     tests = subject.project.routing_tests
-    sides = (Explainer(one, MYSQL, is_placed=False) for one in (subject.before, subject.after))
+    sides = (Explainer(side, MYSQL, is_placed=False) for side in (subject.before, subject.after))
     for now, then in zip(*(run(tests, explainer) for explainer in sides), strict=True):
         if now.passed and not then.passed:
             failure = then.failures[0]

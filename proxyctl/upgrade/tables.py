@@ -53,7 +53,7 @@ def _of_column(
         return
     refused: dict[str, list[Key]] = {}
     for key, row in held.rows.items():
-        now, then = (_reason(one, row[position]) for one in (column, new))
+        now, then = (_reason(definition, row[position]) for definition in (column, new))
         if then is not None and now is None:
             refused.setdefault(then, []).append(key)
     for reason, keys in refused.items():
