@@ -104,7 +104,7 @@ class Selection:
             files.raise_if_misread()
             raise UsageError("the files list no instances", fix="list them under `instances`")
         refuse_duplicate_addresses(instances)
-        return [cls(files.with_vars(one.vars), login_of(one)) for one in instances]
+        return [cls(files.with_vars(instance.vars), login_of(instance)) for instance in instances]
 
     @property
     def target(self) -> Target:

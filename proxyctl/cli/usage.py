@@ -126,7 +126,11 @@ def _no_such_command(command: Click, path: str, word: str) -> UsageError:
     """Return the error for an unknown command; the fix names the likely command, or all."""
     group = path.removeprefix("proxyctl").lstrip()
     groups = command.commands.items()
-    in_groups = [f"{name} {word}" for name, one in groups if word in getattr(one, "commands", {})]
+    in_groups = [
+        f"{name} {word}"
+        for name, subcommand in groups
+        if word in getattr(subcommand, "commands", {})
+    ]
     likely = _COMMANDS.get(word) or next(iter(in_groups), None) or _nearest(word, command.commands)
     fix = f"did you mean {f'{group} {likely}'.lstrip()}?" if likely else None
     return UsageError(

@@ -218,4 +218,4 @@ def scramble(password: bytes, salt: bytes) -> bytes:
     """Return the proof of caching_sha2_password. Source: MySQL's documentation of the method."""
     inner = hashlib.sha256(password).digest()
     outer = hashlib.sha256(hashlib.sha256(inner).digest() + salt).digest()
-    return bytes(one ^ other for one, other in zip(inner, outer, strict=True))
+    return bytes(byte ^ other for byte, other in zip(inner, outer, strict=True))

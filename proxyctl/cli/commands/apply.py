@@ -197,7 +197,9 @@ def _rollout_json(
 
     if watch is None:
         return ROLLOUT.document(rollout)
-    watched = [watch_json(one, watch.bounds, name=name) for name, one in judgements.items()]
+    watched = [
+        watch_json(judgement, watch.bounds, name=name) for name, judgement in judgements.items()
+    ]
     return ROLLOUT.document(rollout, watch=watched)
 
 

@@ -160,7 +160,7 @@ def _top_of_fleet(selection: SelectionOptions, fleet: FleetOptions, options: Top
     with progress("reading digests", len(targets)) as advance:
         ranking = read_top_of_fleet(targets, options, workers=fleet.parallel, done=advance)
     ranking = replace(ranking, hostgroup_names=targets[0].files.hostgroup_names())
-    return ranking, instances_text([one.name for one in ranking.instances]), TOP_OF_FLEET
+    return ranking, instances_text([instance.name for instance in ranking.instances]), TOP_OF_FLEET
 
 
 def _refuse_misplaced(sources: Mapping[str, bool], options: Mapping[str, bool]) -> None:

@@ -101,7 +101,7 @@ def diff_all(
     )
     comparison.hostgroup_names = selection.hostgroup_names()
     if comparison.instances or format != "text":
-        heading = instances_text([one.name for one in comparison.instances])
+        heading = instances_text([instance.name for instance in comparison.instances])
         emit_diff(comparison, heading, DIFF_OF_FLEET, options, format)
     say(*failures(failed, style(sys.stderr)))
     return comparison.exit_code
@@ -169,7 +169,7 @@ def suggest_all(
             workers=fleet.parallel,
             done=advance,
         )
-    heading = instances_text([one.name for one in advice.instances])
+    heading = instances_text([instance.name for instance in advice.instances])
     emit(
         format,
         text=lambda: suggest_text(advice.suggestions, heading, style(), width=columns()),

@@ -191,7 +191,7 @@ def _diff_of_store(
         window, against_s, options.groups, sort=options.sort, limit=options.limit
     )
     comparison.hostgroup_names = selection.hostgroup_names()
-    heading = store_heading(window, [one.name for one in comparison.instances])
+    heading = store_heading(window, [instance.name for instance in comparison.instances])
     emit_diff(comparison, heading, DIFF_OF_STORE, options, format)
     return ExitCode.DONE
 

@@ -93,7 +93,7 @@ def _collect(targets: Sequence[Target], path: Path, fleet: FleetOptions, keep: i
     if failed and not fleet.all_instances:
         raise failed[0].error
     say(
-        *(line for one in done for line in collected_lines(one)),
+        *(line for collected in done for line in collected_lines(collected)),
         *failures(failed, style(sys.stderr)),
     )
     if keep is not None:

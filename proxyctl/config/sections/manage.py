@@ -65,6 +65,6 @@ def _scope(
         fix = f"name one of {', '.join(key)}, or remove the scope to manage all of it"
         context.note(part, (table,), "no key column", fix)
         return None
-    terms = {name: [term for item in found for term in item] for name, found in value.items()}
-    texts = [f"{name} {', '.join(map(str, found))}" for name, found in terms.items()]
+    terms = {name: [term for item in items for term in item] for name, items in value.items()}
+    texts = [f"{name} {', '.join(map(str, allowed))}" for name, allowed in terms.items()]
     return Scope.of(key, terms, " and ".join(texts))
