@@ -97,16 +97,16 @@ class RulesOfWindow:
     ) -> list[CaughtQueries] | None:
         """Return what the rules do with a digest; None if no rules of its instances are known."""
         counts: dict[tuple[QueryTreatment, ...], int] = {}
-        for one in sessions:
-            comparison = self._comparisons.get(one.instance)
+        for session in sessions:
+            comparison = self._comparisons.get(session.instance)
             if comparison is None:
                 continue
             seen = SeenDigest(
-                *(0, one.schemaname, one.username, one.client_address, digest, text),
-                *(one.count_star, 0, 0, 0, 0, 0),
+                *(0, session.schemaname, session.username, session.client_address, digest, text),
+                *(session.count_star, 0, 0, 0, 0, 0),
             )
             outcomes = comparison.verdict(seen).before
-            counts[outcomes] = counts.get(outcomes, 0) + one.count_star
+            counts[outcomes] = counts.get(outcomes, 0) + session.count_star
         caught = [CaughtQueries(calls, outcomes) for outcomes, calls in counts.items()]
         return sorted(caught, key=lambda queries: -queries.count_star) or None
 

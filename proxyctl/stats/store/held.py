@@ -44,9 +44,9 @@ def read_stored_digests(window: StoreWindow, names: Iterable[str]) -> StoredDige
     """
     wanted = {*names}
     with opened_window(window) as reader:
-        chosen = [one for one in reader.instances if one.name in wanted]
-        held = {one.name: _held(reader, one.name) for one in chosen}
-        others = [one.name for one in reader.instances if one.name not in wanted]
+        chosen = [instance for instance in reader.instances if instance.name in wanted]
+        held = {instance.name: _held(reader, instance.name) for instance in chosen}
+        others = [instance.name for instance in reader.instances if instance.name not in wanted]
         reader.instances = chosen
         notes = [*with_names(reader.doubts()), *reader.gap_notes("this period")]
     if others:
@@ -56,7 +56,7 @@ def read_stored_digests(window: StoreWindow, names: Iterable[str]) -> StoredDige
 
 def _held(reader: WindowReader, name: str) -> HeldDigests:
     """Return the digests of an instance, also if it had several addresses."""
-    instances = [one for one in reader.instances if one.name == name]
+    instances = [instance for instance in reader.instances if instance.name == name]
     columns = ", ".join(COLUMNS[group] for group in TABLE_GROUPS)
     parts = reader.store.execute(
         f"SELECT CAST(substr(series.digest, 3, {DIGITS}) AS BLOB) AS digits,"
@@ -64,7 +64,7 @@ def _held(reader: WindowReader, name: str) -> HeldDigests:
         " last_at, sums.sum_time, min_time, max_time, sums.sum_rows_affected,"
         " sums.sum_rows_sent)) AS BLOB) FROM sums JOIN series ON series.id = sums.series"
         " JOIN digest ON digest.digest = series.digest"
-        f" WHERE series.instance IN ({','.join(str(one.number) for one in instances)})"
+        f" WHERE series.instance IN ({','.join(str(instance.number) for instance in instances)})"
         " GROUP BY digits ORDER BY digits"
     )
     packed = [(digits, zlib.compress(rows, 1)) for digits, rows in parts]

@@ -131,10 +131,10 @@ def find_regressions(
     with opened_pair(window, against_s) as pair:
         compared = compared_instances(pair)
         before = ComparedWindow(
-            pair.before.window, added_up(one.before.counted for one in compared.values())
+            pair.before.window, added_up(instance.before.counted for instance in compared.values())
         )
         after = ComparedWindow(
-            pair.after.window, added_up(one.after.counted for one in compared.values())
+            pair.after.window, added_up(instance.after.counted for instance in compared.values())
         )
         found: list[Regression] = []
         for (digest,), grown in grown_keys(pair, compared, [Group.DIGEST]):
@@ -152,7 +152,10 @@ def find_regressions(
             after=after,
             instances=pair.after.instances,
             entries=listed,
-            counts={kind: sum(kind in one.kinds for one in found) for kind in RegressionKind},
+            counts={
+                kind: sum(kind in regression.kinds for regression in found)
+                for kind in RegressionKind
+            },
             count=len(found),
             notes=notes,
         )
@@ -201,9 +204,13 @@ def _with_rules(
     rules_before = RulesOfWindow(pair.before, "the period before")
     rules_after = RulesOfWindow(pair.after, "this period")
     evaluated = []
-    for one in listed:
-        then, now = (sessions_of(reader, one.digest) for reader in (pair.before, pair.after))
-        caught_before = rules_before.catching(one.digest, one.digest_text, then or now)
-        caught_after = rules_after.catching(one.digest, one.digest_text, now or then)
-        evaluated.append(replace(one, caught_before=caught_before, caught_after=caught_after))
+    for regression in listed:
+        then, now = (sessions_of(reader, regression.digest) for reader in (pair.before, pair.after))
+        caught_before = rules_before.catching(
+            regression.digest, regression.digest_text, then or now
+        )
+        caught_after = rules_after.catching(regression.digest, regression.digest_text, now or then)
+        evaluated.append(
+            replace(regression, caught_before=caught_before, caught_after=caught_after)
+        )
     return evaluated, [*rules_before.notes(), *rules_after.notes()]

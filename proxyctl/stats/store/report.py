@@ -16,7 +16,7 @@ def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestRepo
     """Return the report on the window. Raises: as `opened_window`."""
     with opened_window(window) as reader:
         instances = reader.instances
-        tables = [one.table([*rows_of(reader, [one])]) for one in instances]
+        tables = [instance.table([*rows_of(reader, [instance])]) for instance in instances]
         steps = _Steps.of(reader)
         intervals = _intervals(reader, steps)
         # The page itself names the times at which counters were cleared.
@@ -25,8 +25,8 @@ def make_report_of_store(window: StoreWindow, *, limit: int = 250) -> DigestRepo
             report = make_report_of_fleet(tables, limit=limit)
         else:
             report = make_report(tables, limit=limit)
-        loads = _loads_over_time(reader, steps, [one.digest for one in report.digests])
-    digests = [one._replace(over_time=loads[one.digest]) for one in report.digests]
+        loads = _loads_over_time(reader, steps, [digest.digest for digest in report.digests])
+    digests = [digest._replace(over_time=loads[digest.digest]) for digest in report.digests]
     return replace(
         report,
         start=steps.start,
@@ -47,8 +47,8 @@ class _Steps:
     @classmethod
     def of(cls, reader: WindowReader) -> _Steps:
         """Return the steps of an open window."""
-        began = min(one.start for one in reader.instances)
-        end = max(one.end for one in reader.instances)
+        began = min(instance.start for instance in reader.instances)
+        end = max(instance.end for instance in reader.instances)
         length = _length(reader, max(began, reader.window.since), end)
         # An hour that ended in the window is in it as a whole.
         return cls(max(began, reader.window.since // length * length), end, length)
@@ -66,7 +66,7 @@ class _Steps:
 
 def _intervals(reader: WindowReader, steps: _Steps) -> list[Interval]:
     """Return the load of each step by hostgroup, instance and schema."""
-    names = {one.number: one.name for one in reader.instances}
+    names = {stored.number: stored.name for stored in reader.instances}
     where, times = _within(reader)
     load_of: dict[int, Load] = defaultdict(Load)
     parts: dict[int, tuple[dict[int, int], dict[str, int], dict[str, int]]] = defaultdict(
@@ -129,7 +129,7 @@ def _loads_over_time(
 
 def _within(reader: WindowReader) -> tuple[str, tuple[int, int]]:
     """Return the condition for rows of the window, and its parameters."""
-    numbers = ",".join(str(one.number) for one in reader.instances)
+    numbers = ",".join(str(instance.number) for instance in reader.instances)
     return f"at > ? AND at <= ? AND instance IN ({numbers})", reader.window.bounds
 
 

@@ -38,9 +38,9 @@ class TopOfStore(Ranking):
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         counting = (
-            (one.name, note)
-            for one in self.instances
-            for note in counting_notes(one.variables, self.options, one.total)
+            (instance.name, note)
+            for instance in self.instances
+            for note in counting_notes(instance.variables, self.options, instance.total)
         )
         return [*with_names(dict.fromkeys(counting)), *self.further_notes]
 
@@ -51,9 +51,12 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
     Raises: as `opened_window`.
     """
     with opened_window(window) as reader:
-        instances, total = [counted_instance(reader, [one]) for one in reader.instances], Load()
-        for one in instances:
-            total += one.total
+        instances, total = (
+            [counted_instance(reader, [stored]) for stored in reader.instances],
+            Load(),
+        )
+        for instance in instances:
+            total += instance.total
         ranking = ranked(
             _groups(reader, options),
             options,
@@ -63,22 +66,22 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
         return TopOfStore(
             **{**vars(ranking), "instances": instances},
             window=window,
-            start=min(one.start for one in reader.instances),
-            end=max(one.end for one in reader.instances),
+            start=min(stored.start for stored in reader.instances),
+            end=max(stored.end for stored in reader.instances),
             further_notes=tuple(reader.notes()),
         )
 
 
 def counted_instance(reader: WindowReader, instances: Sequence[StoredInstance]) -> CountedInstance:
     """Return an instance with its load. `instances`: one, or one with each of its addresses."""
-    numbers = ",".join(str(one.number) for one in instances)
+    numbers = ",".join(str(instance.number) for instance in instances)
     [load] = reader.store.execute(
         "SELECT count(*), ifnull(sum(sums.count_star), 0), ifnull(sum(sums.sum_time), 0)"
         " FROM sums JOIN series ON series.id = sums.series"
         f" WHERE series.instance IN ({numbers})"
     ).fetchall()
-    last = max(instances, key=lambda one: one.end)
-    began_at = min(one.start for one in instances)
+    last = max(instances, key=lambda instance: instance.end)
+    began_at = min(instance.start for instance in instances)
     return CountedInstance(
         last.name, last.address, last.version, last.end, began_at, Load(*load), last.variables
     )
@@ -86,7 +89,7 @@ def counted_instance(reader: WindowReader, instances: Sequence[StoredInstance]) 
 
 def _groups(reader: WindowReader, options: TopOptions) -> Iterator[GroupSums]:
     """Yield the groups whose rows pass the filters on rows."""
-    names = {str(one.number): one.name for one in reader.instances}
+    names = {str(instance.number): instance.name for instance in reader.instances}
     columns = [COLUMNS[group] for group in options.groups]
     conditions, values = _filters(options, reader.window.until)
     text = "digest_text" if Group.DIGEST in options.groups else "NULL"

@@ -118,10 +118,14 @@ class WindowReader:
         self.window = window
         self.sums = sums
         self.instances = [*self._instances()]
-        histories = [one for one in _histories(store) if window.instance in (None, one.name)]
-        names = {one.name for one in self.instances}
-        self.missing = [one for one in histories if one.name not in names]
-        self._starts = {one.name: one.start for one in histories if one.start is not None}
+        histories = [
+            history for history in _histories(store) if window.instance in (None, history.name)
+        ]
+        names = {instance.name for instance in self.instances}
+        self.missing = [history for history in histories if history.name not in names]
+        self._starts = {
+            history.name: history.start for history in histories if history.start is not None
+        }
 
     def _instances(self) -> Iterator[StoredInstance]:
         window = self.window
@@ -161,16 +165,16 @@ class WindowReader:
     def doubts(self, *, names_clears: bool = True) -> dict[tuple[str, str], None]:
         """Return why the sums may mislead. Shape: the name of an instance and a note, each once."""
         return dict.fromkeys(
-            (one.name, note)
-            for one in self.instances
-            for note in (one if names_clears else replace(one, cleared=0)).notes(self.window)
+            (stored.name, note)
+            for stored in self.instances
+            for note in (stored if names_clears else replace(stored, cleared=0)).notes(self.window)
         )
 
     def gap_notes(self, when: str) -> Iterator[str]:
         """Yield which instances were collected for a part only. `when`: the words for the time."""
         begin, end = self._span()
         percents: dict[bool, dict[str, int]] = {False: {}, True: {}}
-        for name in dict.fromkeys(one.name for one in self.instances):
+        for name in dict.fromkeys(instance.name for instance in self.instances):
             part = self._collected_s(name, begin, end) / max(end - begin, 1)
             if part < LEAST_PART:
                 percents[self._starts[name] > begin][name] = int(100 * part)
@@ -182,9 +186,9 @@ class WindowReader:
 
     def _span(self) -> tuple[int, int]:
         """Return the time of which periods are missed; without --since, that of the instances."""
-        last = max(one.end for one in self.instances)
+        last = max(instance.end for instance in self.instances)
         if not self.window.since:
-            return min(one.start for one in self.instances), last
+            return min(instance.start for instance in self.instances), last
         return self.window.since, self.window.until
 
     def _collected_s(self, name: str, begin: int, end: int) -> int:
@@ -192,10 +196,10 @@ class WindowReader:
 
         The time since the last collection is not missed, unless the next one is clearly overdue.
         """
-        parts = [one for one in self.instances if one.name == name]
-        seconds = sum(one.seconds - max(begin - one.start, 0) for one in parts)
-        quiet = end - max(one.end for one in parts)
-        is_overdue = quiet > 2 * max(one.longest for one in parts)
+        parts = [instance for instance in self.instances if instance.name == name]
+        seconds = sum(part.seconds - max(begin - part.start, 0) for part in parts)
+        quiet = end - max(part.end for part in parts)
+        is_overdue = quiet > 2 * max(part.longest for part in parts)
         return seconds if is_overdue else seconds + max(quiet, 0)
 
     def add_up(self) -> None:
@@ -204,7 +208,7 @@ class WindowReader:
         Columns: series, count_star, sum_time, min_time, max_time, sum_rows_affected, sum_rows_sent,
         first_at and last_at: the ends of the first and the last period in which it ran.
         """
-        numbers = ",".join(str(one.number) for one in self.instances)
+        numbers = ",".join(str(instance.number) for instance in self.instances)
         sums = f"{SUMS}, min(at), max(at)"
         self.store.execute(f"DROP TABLE IF EXISTS temp.{self.sums}")
         self.store.execute(
@@ -228,8 +232,8 @@ class WindowReader:
 
 def rows_of(reader: WindowReader, instances: Sequence[StoredInstance]) -> Iterator[SeenDigest]:
     """Yield the growth of instances, added up. `first_seen` is the beginning of the time."""
-    start = max(min(one.start for one in instances), reader.window.since)
-    numbers = ",".join(str(one.number) for one in instances)
+    start = max(min(instance.start for instance in instances), reader.window.since)
+    numbers = ",".join(str(instance.number) for instance in instances)
     cursor = reader.store.execute(
         "SELECT hostgroup, schemaname, username, client_address, series.digest, digest_text,"
         " sum(sums.count_star), ?, max(last_at), sum(sums.sum_time),"
@@ -274,15 +278,17 @@ def missing_notes(missing: Sequence[StoredHistory], text: str) -> Iterator[str]:
 
     An instance whose periods were all deleted is not named.
     """
-    if names := [one.name for one in missing if one.start is not None]:
+    if names := [history.name for history in missing if history.start is not None]:
         yield f"{_listed(names)}: {text}"
-    if names := [one.name for one in missing if one.start is None and one.collections == 1]:
+    if names := [
+        history.name for history in missing if history.start is None and history.collections == 1
+    ]:
         yield f"{_listed(names)}: collected only once so far, which does not count anything yet"
 
 
 def _part_text(percents: Collection[int]) -> str:
     """Return `only 40%`, or `only 9% to 40%`."""
-    texts = dict.fromkeys(f"{one}%" for one in (min(percents), max(percents)))
+    texts = dict.fromkeys(f"{percent}%" for percent in (min(percents), max(percents)))
     return f"only {' to '.join(texts)}" if max(percents) else "less than 1%"
 
 
@@ -297,15 +303,15 @@ def nothing_counted(
 ) -> ProxyctlError:
     """Return the error for a window without periods. `advice`: what to do, for its fix."""
     histories = [*_histories(store)]
-    names = [one.name for one in histories]
+    names = [history.name for history in histories]
     if window.instance is not None and window.instance not in names:
         return UsageError(
             f"--instance {window.instance}: no such instance in {window.path}",
             fix=f"choose from {', '.join(names)}" if names else "name a different store",
         )
-    chosen = [one for one in histories if window.instance in (None, one.name)]
-    starts = [one.start for one in chosen if one.start is not None]
-    ends = [one.end for one in chosen if one.end is not None]
+    chosen = [history for history in histories if window.instance in (None, history.name)]
+    starts = [history.start for history in chosen if history.start is not None]
+    ends = [history.end for history in chosen if history.end is not None]
     where = "" if window.instance is None else f" at {window.instance}"
     if not starts:
         return ProxyctlError(
@@ -343,10 +349,10 @@ def read_window_table(
             raise UsageError(
                 f"{window.path} has several instances, and their rules may differ",
                 fix="use --all for each with its own rules, or choose one with --instance:"
-                f" {', '.join(one.name for one in instances)}",
+                f" {', '.join(instance.name for instance in instances)}",
             )
         rows = [*rows_of(reader, instances)]
-        end = max(one.end for one in instances)
+        end = max(instance.end for instance in instances)
         notes = reader.notes()
     first = instances[-1]
     name = first.name if len(instances) == 1 else window.path.name

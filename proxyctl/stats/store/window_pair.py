@@ -39,8 +39,8 @@ class WindowPair:
     @property
     def instances(self) -> list[tuple[StoredInstance, StoredInstance]]:
         """Each instance in the earlier and in the later time."""
-        earlier = {one.number: one for one in self.before.instances}
-        return [(earlier[one.number], one) for one in self.after.instances]
+        earlier = {instance.number: instance for instance in self.before.instances}
+        return [(earlier[instance.number], instance) for instance in self.after.instances]
 
     def notes(self) -> Iterator[str]:
         """Yield why a comparison may mislead."""
@@ -55,7 +55,7 @@ class WindowPair:
         )
         yield from self.before.gap_notes("the period before")
         yield from self.after.gap_notes("this period")
-        in_none = [one for one in self.before.missing if one in self.after.missing]
+        in_none = [history for history in self.before.missing if history in self.after.missing]
         yield from missing_notes(in_none, "not collected in this period or the one before")
 
 
@@ -74,7 +74,9 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
         for reader in (before, after):
             if not reader.instances:
                 raise nothing_counted(store, reader.window, advice=_advice(store, window))
-        numbers = {one.number for one in before.instances} & {one.number for one in after.instances}
+        numbers = {instance.number for instance in before.instances} & {
+            instance.number for instance in after.instances
+        }
         if not numbers:
             raise ProxyctlError(
                 f"{window.path}: no instance was collected in both periods",
@@ -82,10 +84,14 @@ def opened_pair(window: StoreWindow, against_s: int) -> Iterator[WindowPair]:
             )
         left_out = []
         for reader, when in ((before, "before"), (after, "in")):
-            if alone := [one.name for one in reader.instances if one.number not in numbers]:
+            if alone := [
+                instance.name for instance in reader.instances if instance.number not in numbers
+            ]:
                 names = ", ".join(alone)
                 left_out.append(f"{names}: collected only {when} this period, so left out")
-            reader.instances = [one for one in reader.instances if one.number in numbers]
+            reader.instances = [
+                instance for instance in reader.instances if instance.number in numbers
+            ]
             reader.add_up()
         yield WindowPair(before, after, left_out)
 
