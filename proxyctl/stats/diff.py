@@ -230,12 +230,12 @@ class Diff:
     @property
     def before(self) -> SideLoad:
         """What all instances counted before."""
-        return added_up(one.before.counted for one in self.instances)
+        return added_up(instance.before.counted for instance in self.instances)
 
     @property
     def after(self) -> SideLoad:
         """What all instances counted after."""
-        return added_up(one.after.counted for one in self.instances)
+        return added_up(instance.after.counted for instance in self.instances)
 
     @property
     def count(self) -> int:

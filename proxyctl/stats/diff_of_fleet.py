@@ -77,7 +77,7 @@ def compare_fleet(
     diff.notes = [
         *with_names((name, f"not in {side}, so left out") for name, side in left_out),
         *with_names(notes),
-        *apart_notes([one.after.table for one in diff.instances]),
+        *apart_notes([instance.after.table for instance in diff.instances]),
     ]
     return diff
 

@@ -27,11 +27,11 @@ class DigestSource(Protocol):
 def apart_notes(instances: Sequence[DigestSource]) -> Iterator[str]:
     """Yield why one query may have several digests on these instances."""
     apart = "a query with different digests is listed once for each"
-    if text := values_text(instances, lambda one: one.version):
+    if text := values_text(instances, lambda source: source.version):
         yield f"ProxySQL is {text}: {apart}"
-    names = {name for one in instances for name in one.variables} - {SWITCH, TRACKS_CLIENTS}
+    names = {name for source in instances for name in source.variables} - {SWITCH, TRACKS_CLIENTS}
     for name in sorted(names):
-        if text := values_text(instances, lambda one, name=name: one.variables.get(name)):  # type: ignore[misc]
+        if text := values_text(instances, lambda source, name=name: source.variables.get(name)):  # type: ignore[misc]
             yield f"{name} is {text}: {apart}"
 
 
@@ -40,9 +40,9 @@ def values_text(
 ) -> str:
     """Return the values with the names of their instances; '' if all have the same."""
     names: dict[str, list[str]] = {}
-    for one in instances:
-        if (value := value_of(one)) is not None:
-            names.setdefault(value, []).append(one.name)
+    for source in instances:
+        if (value := value_of(source)) is not None:
+            names.setdefault(value, []).append(source.name)
     if len(names) < 2:
         return ""
     return "; ".join(f"{value} on {', '.join(who)}" for value, who in names.items())

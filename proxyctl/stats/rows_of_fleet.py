@@ -43,7 +43,7 @@ def merged_table(held: Sequence[HeldDigests]) -> DigestTable:
     """
 
     def rows() -> Iterator[SeenDigest]:
-        parts = [(one.instance.name, one.parts()) for one in held]
+        parts = [(digests.instance.name, digests.parts()) for digests in held]
         return map(_row, added(parts, TABLE_GROUPS))
 
     first = held[0].instance
@@ -54,7 +54,7 @@ def merged_table(held: Sequence[HeldDigests]) -> DigestTable:
         name,
         address,
         first.version,
-        max(one.instance.taken_at for one in held),
+        max(digests.instance.taken_at for digests in held),
         DigestRows(sum(1 for _ in rows()), rows),
         first.variables,
     )

@@ -65,7 +65,7 @@ class RulesOfFleet:
     @property
     def has_no_rates(self) -> bool:
         """Whether hits per second are unknown: one reading, or rules were loaded in between."""
-        return any(one.interval_s is None or one.was_reloaded for one in self.reports)
+        return any(report.interval_s is None or report.was_reloaded for report in self.reports)
 
     @property
     def never_hit(self) -> dict[int, list[str]]:
@@ -75,9 +75,9 @@ class RulesOfFleet:
             versions.setdefault(rule.rule_id, []).append(rule)
         names = [report.name for report in self.reports]
         return {
-            rule_id: [name for name in names if any(name in one.instances for one in found)]
-            for rule_id, found in versions.items()
-            if not any(one.hits for one in found)
+            rule_id: [name for name in names if any(name in rule.instances for rule in rules)]
+            for rule_id, rules in versions.items()
+            if not any(rule.hits for rule in rules)
         }
 
     @property

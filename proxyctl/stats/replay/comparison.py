@@ -197,9 +197,11 @@ class Comparison:
         self.options = _options_of(recorded, sides.before)
         self.digester = Digester(self.options)
         each = [_options_of({}, side) for side in (sides.before, sides.after)]
-        self.has_other_options = any(_folding(one) != _folding(self.options) for one in each)
+        self.has_other_options = any(
+            _folding(options) != _folding(self.options) for options in each
+        )
         # A release may have other digests for a few queries, which no digest shows.
-        self.makes_other_digests = any(one != self.options for one in each)
+        self.makes_other_digests = any(options != self.options for options in each)
         self._verdicts: dict[tuple[str, str, str, str], ReplayVerdict] = {}
         # Schemas that no rule and no fast routing names share their verdicts.
         self._named_schemas = {r.schemaname for side in self.routers for r in side.rules}

@@ -67,7 +67,7 @@ class ReplayOfFleet:
     def exit_code(self, *, differences: bool) -> ExitCode:
         """Return the worst code of all instances. `differences`: one that may change gives 2."""
         codes = [failure.error.exit_code for failure in self.failed]
-        if differences and any(one.may_change for one in self.replays):
+        if differences and any(alike.may_change for alike in self.replays):
             codes.append(ExitCode.DIFFERENCES)
         return worst(codes)
 
@@ -124,7 +124,7 @@ def replay_fleet(
     replays: list[AlikeReplay] = []
     for count, (change, group) in enumerate(fleet.groups, 1):
         report = replay(merged_table(group), change.sides, limit=limit)
-        replays.append(AlikeReplay([one.instance for one in group], report, change.moves))
+        replays.append(AlikeReplay([held.instance for held in group], report, change.moves))
         done(count)
     return ReplayOfFleet(replays, fleet.failed)
 

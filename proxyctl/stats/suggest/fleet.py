@@ -80,11 +80,13 @@ def suggest_for_fleet(
 
     read, failed = at_all(targets, work, workers=workers, done=done)
     if not read:
-        reasons = [f"{one.name}: {line}" for one in failed for line in one.error.lines()]
+        reasons = [
+            f"{failure.name}: {line}" for failure in failed for line in failure.error.lines()
+        ]
         raise InstanceError("no instance could be read", then=reasons)
     _refuse_differences(read)
-    first, instances = read[0], [one.instance for one in read]
-    table = merged_table([one.held for one in read])
+    first, instances = read[0], [answer.instance for answer in read]
+    table = merged_table([answer.held for answer in read])
     subject = SuggestInput(table, first.configuration, first.project)
     found = suggest(
         table,
@@ -92,9 +94,11 @@ def suggest_for_fleet(
         only=only,
         limit=limit,
         may_use=subject.may_use,
-        seconds=sum(max(one.taken_at - one.began_at, 1) for one in instances),
+        seconds=sum(max(instance.taken_at - instance.began_at, 1) for instance in instances),
     )
-    if len(read) > 1 and any(one.kind is SuggestionKind.CACHE for one in found.suggestions):
+    if len(read) > 1 and any(
+        suggestion.kind is SuggestionKind.CACHE for suggestion in found.suggestions
+    ):
         note = "cache: queries per second are for one instance: each instance has its own cache"
         found = replace(found, notes=[*found.notes, note])
     return SuggestionsOfFleet(found, instances, failed)
@@ -109,11 +113,11 @@ def _refuse_differences(read: Sequence[_ReadInstance]) -> None:
         ("different rules, users or routing variables", apply, attrgetter("likeness")),
         ("different mysql-query_digests variables", apply, attrgetter("variables")),
     ]
-    for what, fix, value_of in reasons:
-        others = [one.instance.name for one in read if value_of(one) != value_of(first)]
+    for reason, fix, value_of in reasons:
+        others = [answer.instance.name for answer in read if value_of(answer) != value_of(first)]
         if others:
-            names = [one.instance.name for one in read if one.instance.name not in others]
+            names = [answer.instance.name for answer in read if answer.instance.name not in others]
             raise RefusedError(
-                f"{', '.join(others)}: {what} than {', '.join(names)}, so no suggestion fits all",
+                f"{', '.join(others)}: {reason} than {', '.join(names)}, so no suggestion fits all",
                 fix=fix,
             )

@@ -23,9 +23,9 @@ class TopOfFleet(Ranking):
     def notes(self) -> list[str]:
         """Return the remarks that belong above the list."""
         notes = (
-            (one.name, note)
-            for one in self.instances
-            for note in counting_notes(one.variables, self.options, one.total)
+            (instance.name, note)
+            for instance in self.instances
+            for note in counting_notes(instance.variables, self.options, instance.total)
         )
         return [*with_names(notes), *apart_notes(self.instances)]
 
@@ -54,7 +54,10 @@ def read_top_of_fleet(
             instances = [answer.instance for answer in answers]
             try:
                 ranking = ranked(
-                    added([(one.instance.name, one.parts()) for one in answers], options.groups),
+                    added(
+                        [(answer.instance.name, answer.parts()) for answer in answers],
+                        options.groups,
+                    ),
                     options,
                     total=_total(instances),
                     longest=longest_text(instances),
@@ -70,8 +73,8 @@ def read_top_of_fleet(
 
 def _total(instances: Sequence[CountedInstance]) -> Load:
     total = Load()
-    for one in instances:
-        total += one.total
+    for instance in instances:
+        total += instance.total
     return total
 
 

@@ -11,20 +11,23 @@ from proxyctl.stats.model import Group, Load
 from proxyctl.stats.top.model import CountedInstance, GroupSums, Ranking, Sort, TopOptions, TopRow
 
 _MEASURES: dict[Sort, Callable[[GroupSums], float]] = {
-    Sort.TIME: lambda one: one.sum_time,
-    Sort.AVG: lambda one: one.avg_time,
-    Sort.MAX: lambda one: one.max_time,
-    Sort.COUNT: lambda one: one.count_star,
-    Sort.ROWS_SENT: lambda one: one.sum_rows_sent,
-    Sort.ROWS_AFFECTED: lambda one: one.sum_rows_affected,
+    Sort.TIME: lambda sums: sums.sum_time,
+    Sort.AVG: lambda sums: sums.avg_time,
+    Sort.MAX: lambda sums: sums.max_time,
+    Sort.COUNT: lambda sums: sums.count_star,
+    Sort.ROWS_SENT: lambda sums: sums.sum_rows_sent,
+    Sort.ROWS_AFFECTED: lambda sums: sums.sum_rows_affected,
     # Groups without rows come last.
-    Sort.TIME_PER_ROW: lambda one: -math.inf if one.time_per_row is None else one.time_per_row,
+    Sort.TIME_PER_ROW: lambda sums: -math.inf if sums.time_per_row is None else sums.time_per_row,
 }
 
 
 def longest_text(instances: Iterable[CountedInstance]) -> int:
     """Return the most bytes at which one of the instances cuts a text; 0 if unknown."""
-    lengths = (one.variables.get("mysql-query_digests_max_digest_length", "") for one in instances)
+    lengths = (
+        instance.variables.get("mysql-query_digests_max_digest_length", "")
+        for instance in instances
+    )
     return max((int(text) for text in lengths if text.isdecimal()), default=0)
 
 
@@ -42,18 +45,18 @@ def ranked(
     def passing() -> Iterator[GroupSums]:
         nonlocal count
         least, least_us = options.min_count, options.min_avg_us
-        for one in groups:
-            if one.count_star < least or one.sum_time < least_us * one.count_star:
+        for sums in groups:
+            if sums.count_star < least or sums.sum_time < least_us * sums.count_star:
                 continue
             count += 1
-            selected.entries += one.entries
-            selected.count_star += one.count_star
-            selected.sum_time += one.sum_time
-            yield one
+            selected.entries += sums.entries
+            selected.count_star += sums.count_star
+            selected.sum_time += sums.sum_time
+            yield sums
 
     measure = _MEASURES[options.sort]
     best = nsmallest(
-        options.limit, passing(), key=lambda one: (-measure(one), -one.sum_time, one.key)
+        options.limit, passing(), key=lambda sums: (-measure(sums), -sums.sum_time, sums.key)
     )
     return Ranking(
         options=options,
@@ -71,13 +74,13 @@ def top_rows(
     whole = total_time or math.inf  # without time, no group has a share
     return tuple(
         TopRow(
-            group=dict(zip(groups, one.key, strict=True)),
-            sums=one,
-            is_cut=_is_cut(one.digest_text, longest),
-            share=one.sum_time / whole,
+            group=dict(zip(groups, sums.key, strict=True)),
+            sums=sums,
+            is_cut=_is_cut(sums.digest_text, longest),
+            share=sums.sum_time / whole,
             cumulative_share=cumulative / whole,
         )
-        for one, cumulative in zip(best, accumulate(one.sum_time for one in best), strict=True)
+        for sums, cumulative in zip(best, accumulate(sums.sum_time for sums in best), strict=True)
     )
 
 
