@@ -151,7 +151,7 @@ class FleetWatch:
             raise KeyboardInterrupt
 
     def _statuses(self) -> list[InstanceStatus]:
-        return [replace(one.status) for one in self._instances.values()]
+        return [replace(instance.status) for instance in self._instances.values()]
 
     def _note_progress(self, _step: object = None) -> None:
         self.active_at = self._request.now()
@@ -174,10 +174,12 @@ class FleetWatch:
         self._say_unknown([*unresolved.values()])
         self._know(targets, unresolved)
         now = self._request.now()
-        asked = [one for one in targets if is_asked(self._instances[one.name].memory, now)]
+        asked = [target for target in targets if is_asked(self._instances[target.name].memory, now)]
         fleet = as_applied(self._plan(asked))
         chosen = self._decide(fleet, is_paused=is_paused)
-        wrong = [one.error for one in fleet.failed if isinstance(one.error, ConfigError)]
+        wrong = [
+            failure.error for failure in fleet.failed if isinstance(failure.error, ConfigError)
+        ]
         mistakes = self.status.mistakes
         if wrong or fleet.planned:  # otherwise no instance compiled the files
             mistakes = self._say_mistakes(wrong, "instances that have one are not compared")
@@ -192,11 +194,11 @@ class FleetWatch:
         """
         addresses = {target.name: target.login.address for target in targets}
         others = {
-            name: one
-            for name, one in self._instances.items()
-            if one.status.address != addresses.get(name)
+            name: instance
+            for name, instance in self._instances.items()
+            if instance.status.address != addresses.get(name)
         }
-        kept = {name for name, one in others.items() if one.dns in unresolved}
+        kept = {name for name, instance in others.items() if instance.dns in unresolved}
         self._leave_unplanned(kept)
         for name in others.keys() - kept:
             self._event(name, "gone", "the files no longer list this instance", Level.INFO)
@@ -258,7 +260,9 @@ class FleetWatch:
                 text = error.message
                 decision = Decision(Action.WAIT, Situation.UNPLANNED, text, text)
                 self._settle(failure.name, decision, details=error.lines()[1:])
-        return [one for one in fleet.planned if decisions[one.name].action is Action.APPLY]
+        return [
+            planned for planned in fleet.planned if decisions[planned.name].action is Action.APPLY
+        ]
 
     def _settle(
         self,
@@ -275,7 +279,9 @@ class FleetWatch:
             one.not_applied = ""
         if planned is not None and decision.situation is Situation.REFUSED:
             refused = planned.refusals
-            details = [line for one in refused for line in (*one.details, f"fix: {one.fix}")]
+            details = [
+                line for refusal in refused for line in (*refusal.details, f"fix: {refusal.fix}")
+            ]
         if is_new:
             self._event(
                 name,
@@ -430,7 +436,7 @@ def hold_clusters_together(planned: Sequence[Planned], decisions: dict[str, Deci
 
     Changes: decisions.
     """
-    for positions in group_by_cluster([one.plan.members for one in planned]):
+    for positions in group_by_cluster([instance.plan.members for instance in planned]):
         names = [planned[position].name for position in positions]
         waiting = [
             name for name in names if decisions[name].action not in (Action.APPLY, Action.NOTHING)

@@ -37,9 +37,9 @@ class WatchCollector(Collector):
         for name, help_text, labels, samples in _INSTANCE_METRICS:
             kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
             family = kind(f"proxyctl_{name}", help_text, labels=[*_INSTANCE, *labels])
-            for one in status.instances:
-                for more, value in samples(one):
-                    family.add_metric([one.name, one.address, *more.values()], value)
+            for instance in status.instances:
+                for more, value in samples(instance):
+                    family.add_metric([instance.name, instance.address, *more.values()], value)
             yield family
 
 
@@ -112,13 +112,13 @@ _INSTANCE_METRICS: tuple[
         "instance_up",
         "1 if the instance answered when it was last queried.",
         (),
-        lambda one: _only(one.is_up),
+        lambda instance: _only(instance.is_up),
     ),
     (
         "instance_state",
         "Always 1; the label is the state, as in the log.",
         ("state",),
-        lambda one: [({"state": one.situation.value}, 1.0)],
+        lambda instance: [({"state": instance.situation.value}, 1.0)],
     ),
     (
         "instance_in_sync",
@@ -148,25 +148,25 @@ _INSTANCE_METRICS: tuple[
         "instance_plan_success",
         "1 if the last attempt at a plan succeeded.",
         (),
-        lambda one: _only(one.has_planned),
+        lambda instance: _only(instance.has_planned),
     ),
     (
         "instance_plan_timestamp_seconds",
         "When a plan last succeeded.",
         (),
-        lambda one: _only(one.planned_at),
+        lambda instance: _only(instance.planned_at),
     ),
     (
         "instance_apply_success",
         "1 if the last apply succeeded.",
         (),
-        lambda one: _only(one.has_applied if one.applied_at is not None else None),
+        lambda instance: _only(instance.has_applied if instance.applied_at is not None else None),
     ),
     (
         "instance_apply_timestamp_seconds",
         "When the last apply ended.",
         (),
-        lambda one: _only(one.applied_at),
+        lambda instance: _only(instance.applied_at),
     ),
     (
         "instance_applies_total",
