@@ -77,20 +77,23 @@ class Sampler:
         answered: Counter[int] = Counter()
         for server in pool:
             answered[server.hostgroup] += server.queries
-        named = {f"{one.host}:{one.port} in hostgroup {one.hostgroup}": one for one in pool}
+        named = {
+            f"{server.host}:{server.port} in hostgroup {server.hostgroup}": server
+            for server in pool
+        }
         # A node that waits to become the Galera writer is SHUNNED there, and ONLINE elsewhere.
-        online = {(one.host, one.port) for one in pool if one.status == "ONLINE"}
+        online = {(server.host, server.port) for server in pool if server.status == "ONLINE"}
         return CounterSample(
             at=time.monotonic(),
             queries=counters.get("Questions", 0),
             waiting=waiting,
             answered=answered,
             errors=_errors(client, counters),
-            failures={name: one.errors for name, one in named.items()},
+            failures={name: server.errors for name, server in named.items()},
             shunned=frozenset(
                 name
-                for name, one in named.items()
-                if one.status == "SHUNNED" and (one.host, one.port) not in online
+                for name, server in named.items()
+                if server.status == "SHUNNED" and (server.host, server.port) not in online
             ),
             digests=self._digests(client) if self._are_digests_due(client) else None,
         )

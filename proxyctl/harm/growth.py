@@ -65,13 +65,13 @@ class CounterGrowth:
     def sum(cls, growths: Iterable[CounterGrowth]) -> CounterGrowth:
         """Return the growth over consecutive times."""
         total = cls()
-        for one in growths:
+        for growth in growths:
             total = cls(
-                total.seconds + one.seconds,
-                total.queries + one.queries,
-                total.answered + one.answered,
-                total.errors + one.errors,
-                total.failures + one.failures,
+                total.seconds + growth.seconds,
+                total.queries + growth.queries,
+                total.answered + growth.answered,
+                total.errors + growth.errors,
+                total.failures + growth.failures,
             )
         return total
 

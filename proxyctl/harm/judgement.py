@@ -163,7 +163,7 @@ class HarmJudge:
     def _lasting_errors(self, growth: CounterGrowth) -> list[str]:
         """Return errors that come slowly: over the long time, and in half of its samples."""
         self._long.append(growth)
-        while sum(one.seconds for one in self._long) - self._long[0].seconds > _LONG_S:
+        while sum(part.seconds for part in self._long) - self._long[0].seconds > _LONG_S:
             self._long.popleft()
         whole = CounterGrowth.sum(self._long)
         if not self._bounds[ERRORS].is_ratio or whole.seconds < _LONG_AT_LEAST_S:
@@ -171,7 +171,7 @@ class HarmJudge:
         return [
             text
             for kind, text in self._errors_of_kinds(whole, _LEAST_ERRORS_LONG)
-            if sum(kind in one.errors_by_kind() for one in self._long) * 2 >= len(self._long)
+            if sum(kind in part.errors_by_kind() for part in self._long) * 2 >= len(self._long)
             and kind not in self._recent[-1]
         ]
 
@@ -266,7 +266,7 @@ def _lasting(recent: Sequence[Mapping[str, str]], least: int) -> list[str]:
     return [
         text
         for subject, text in recent[-1].items()
-        if sum(subject in one for one in recent) >= least
+        if sum(subject in reading for reading in recent) >= least
     ]
 
 
