@@ -226,7 +226,7 @@ def compared(
             unresolved |= {str(host) for host, _ in unlisted | unmatched}
     addresses = addresses_of(unresolved)
     shared = {family: _pairs(members, nodes, addresses) for family, nodes in configured.items()}
-    family = max(shared, key=lambda one: len(shared[one]), default=None)
+    family = max(shared, key=lambda candidate: len(shared[candidate]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
         return ClusterComparison(cluster, members)
     pairs = shared[family]

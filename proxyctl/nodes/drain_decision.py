@@ -111,8 +111,8 @@ def _fix(text: str, comments: Mapping[str, Collection[str]]) -> str | None:
     if nearest_name is not None:
         return f"did you mean {nearest_name}?"
     names = [
-        name + (f" ({', '.join(map(printable, sorted(found)))})" if found else "")
-        for name, found in comments.items()
+        name + (f" ({', '.join(map(printable, sorted(node_comments)))})" if node_comments else "")
+        for name, node_comments in comments.items()
     ]
     remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"choose from {', '.join(names[:_LISTED])}{remainder}" if names else None
@@ -257,5 +257,7 @@ def _writer_stays_alone(
 
 def configured_out(state: ServerState, node: Node) -> bool:
     """Return whether the configuration itself keeps new connections from the node."""
-    servers = [one for one in map(state.read, state.configured.values()) if one.node == node]
+    servers = [
+        server for server in map(state.read, state.configured.values()) if server.node == node
+    ]
     return bool(servers) and all(server.drained_by for server in servers)

@@ -117,7 +117,9 @@ class FleetNodeResult:
         if self.was_interrupted:
             return ExitCode.INTERRUPTED
         errors = [outcome.error for outcome in self.instances if outcome.error is not None]
-        codes = [error.exit_code for error in (*errors, *(one.error for one in self.unread))]
+        codes = [
+            error.exit_code for error in (*errors, *(failure.error for failure in self.unread))
+        ]
         if codes and any(outcome.state in _CHANGED for outcome in self.instances):
             codes.append(ExitCode.INCOMPLETE)
         return worst(codes)
@@ -145,20 +147,20 @@ class NodeOperation:
         self._was_interrupted = False
         seen, self._unread = at_all(targets, _nodes_of, workers=request.workers)
         comments: dict[Node, set[str]] = {}
-        for one in seen:
-            for node, found in one.nodes.items():
-                comments.setdefault(node, set()).update(found)
+        for instance in seen:
+            for node, node_comments in instance.nodes.items():
+                comments.setdefault(node, set()).update(node_comments)
         self._node = find_node(request.each.node, comments) if seen else None
-        having = [one for one in seen if self._node in one.nodes]
+        having = [instance for instance in seen if self._node in instance.nodes]
         _refuse_members(having)
-        self._having = [one.target for one in having]
+        self._having = [instance.target for instance in having]
         self._outcomes = {
-            one.target: NodeOutcome(
-                one.target.name,
-                one.target.login.address,
-                NodeState.NOT_TOUCHED if one in having else NodeState.NOT_THERE,
+            instance.target: NodeOutcome(
+                instance.target.name,
+                instance.target.login.address,
+                NodeState.NOT_TOUCHED if instance in having else NodeState.NOT_THERE,
             )
-            for one in seen
+            for instance in seen
         }
 
     @property
@@ -251,7 +253,7 @@ class NodeOperation:
     def _wait(self) -> None:
         """Wait at all instances at the same time. Changes: `_outcomes`."""
         timeout_s, node = self._request.wait_s, self._node
-        drained = [target for target, one in self._outcomes.items() if one.state in _IS_OUT]
+        drained = [target for target, outcome in self._outcomes.items() if outcome.state in _IS_OUT]
         if timeout_s is None or node is None or not drained:
             return
 
@@ -302,7 +304,9 @@ def _nodes_of(target: Target) -> NodesOfInstance:
 
 def _refuse_members(having: Sequence[NodesOfInstance]) -> None:
     """Refuse members of one ProxySQL Cluster: to the others, a drain looks like configuration."""
-    for positions in group_by_cluster([set(map(node_text, one.members)) for one in having]):
+    for positions in group_by_cluster(
+        [set(map(node_text, instance.members)) for instance in having]
+    ):
         if len(positions) > 1:
             names = ", ".join(having[position].target.name for position in positions)
             raise RefusedError(

@@ -188,7 +188,9 @@ def with_answers(
 
 def _in_order(family: Family) -> tuple[Value, ...]:
     """Return the hostgroups of a family, the writer hostgroup first."""
-    remaining = sorted(family.hostgroups - {family.writer}, key=lambda one: int(one or 0))
+    remaining = sorted(
+        family.hostgroups - {family.writer}, key=lambda hostgroup: int(hostgroup or 0)
+    )
     return (family.writer, *remaining)
 
 
