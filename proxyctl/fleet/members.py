@@ -70,8 +70,10 @@ def as_rolled_back(fleet: Fleet) -> Fleet:
         )
         refused |= {member.name: refusal for member in unit}
     planned = [
-        replace(one, refusals=[*one.refusals, refused[one.name]]) if one.name in refused else one
-        for one in fleet.planned
+        replace(instance, refusals=[*instance.refusals, refused[instance.name]])
+        if instance.name in refused
+        else instance
+        for instance in fleet.planned
     ]
     return replace(fleet, planned=planned)
 

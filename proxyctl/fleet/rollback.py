@@ -79,17 +79,19 @@ def find_rollout(targets: Sequence[Target], which: str | None) -> RolloutSnapsho
     kept: dict[Target, Kept] = {}
     since: dict[Target, list[Header]] = {}
     for target, snapshots in histories.items():
-        numbers = [n for n, one in enumerate(snapshots) if _is_of(one, rollout)]
+        numbers = [n for n, snapshot in enumerate(snapshots) if _is_of(snapshot, rollout)]
         if numbers:
             kept[target] = snapshots[numbers[-1]]
             since[target] = [
-                one.header
-                for one in snapshots[: numbers[0]]
-                if one.header and one.header.before != BY_HAND
+                snapshot.header
+                for snapshot in snapshots[: numbers[0]]
+                if snapshot.header and snapshot.header.before != BY_HAND
             ]
         else:
             _refuse_unknown(target, snapshots, rollout)
-    return RolloutSnapshots(rollout, kept, since, [one for one in targets if one not in kept])
+    return RolloutSnapshots(
+        rollout, kept, since, [target for target in targets if target not in kept]
+    )
 
 
 def _is_of(kept: Kept, rollout: str) -> bool:
@@ -126,7 +128,9 @@ def plan_rollback(
 
     fleet = plan_each([*found.kept], plan, workers=workers, done=done)
     notes = {target.name: _since(found.rollout, found.since[target]) for target in found.kept}
-    planned: list[Planned] = [replace(one, notes=notes[one.name]) for one in fleet.planned]
+    planned: list[Planned] = [
+        replace(instance, notes=notes[instance.name]) for instance in fleet.planned
+    ]
     return as_rolled_back(replace(fleet, planned=planned))
 
 

@@ -86,7 +86,7 @@ def resolved(
                 raise
             unresolved[instance.dns] = error
         else:
-            found += [replace(instance, name=one, host=one) for one in found_addresses]
+            found += [replace(instance, name=address, host=address) for address in found_addresses]
     return tuple(found)
 
 
