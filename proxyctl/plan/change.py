@@ -117,10 +117,12 @@ def changes_of(diff: TableDiff) -> list[Change]:
         for difference in differences:
             merged.setdefault(difference.key, {}).setdefault(layer, difference)
     return [
-        Change(diff.layout, key, action_of(first), tuple(found), (first, *further), places)
+        Change(
+            diff.layout, key, action_of(first), tuple(row_differences), (first, *further), places
+        )
         for key in sorted_keys(merged)
-        for found in [merged[key]]
-        for first, *further in [found.values()]
+        for row_differences in [merged[key]]
+        for first, *further in [row_differences.values()]
     ]
 
 

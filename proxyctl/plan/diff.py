@@ -275,7 +275,7 @@ def _diff_servers(
             layer
             for layer in (Layer.MEMORY, Layer.DISK)
             if changes[layer]
-            and removed.isdisjoint(one.key for one in at_runtime.differences)
+            and removed.isdisjoint(difference.key for difference in at_runtime.differences)
             and _is_as_placed(desired, rows[layer], topologies)
         ),
     )

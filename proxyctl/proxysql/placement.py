@@ -136,7 +136,7 @@ def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
     """
     servers = [*map(server_reader(layout), rows.values())]
     elsewhere = family.hostgroups - {family.writer, family.offline}
-    serving = {one.node for one in servers if one.hostgroup in elsewhere and one.serves}
+    serving = {server.node for server in servers if server.hostgroup in elsewhere and server.serves}
     candidates = [
         server
         for server in servers
@@ -185,7 +185,9 @@ def _place_configured(
 ) -> None:
     read = server_reader(layout)
     node = read(row).node
-    staying = [read(one) for other in active for one in running.get(read(other).node, ())]
+    staying = [
+        read(runtime_row) for other in active for runtime_row in running.get(read(other).node, ())
+    ]
     result.pop(layout.key_of(row), None)
     for current in running[node]:
         server = read(current)

@@ -198,7 +198,9 @@ def lines_of(header: Header, tables: Mapping[str, TableLayers]) -> Iterator[byte
         "by": header.by,
         "rollout": header.rollout,
         "changes": {module: dict(counts) for module, counts in header.changes.items()},
-        "scope": None if scope is None else {name: _scope(one) for name, one in scope.items()},
+        "scope": None
+        if scope is None
+        else {name: _scope(table_scope) for name, table_scope in scope.items()},
         "references": {table: sorted(names) for table, names in header.references.items()},
         "hostgroup_names": {str(number): name for number, name in header.hostgroup_names.items()},
     }
@@ -298,7 +300,9 @@ def _header(document: Mapping[str, Any]) -> Header:
         version=_text(document["version"]),
         before=_text(document["before"]),
         sources=_texts(document["sources"]),
-        scope=None if scope is None else {n: _table_scope(n, one) for n, one in scope.items()},
+        scope=None
+        if scope is None
+        else {n: _table_scope(n, table_scope) for n, table_scope in scope.items()},
         changes={
             module: {action: int(count) for action, count in counts.items()}
             for module, counts in document["changes"].items()

@@ -53,10 +53,10 @@ class LintResult:
     def errors_in_files(self) -> tuple[LocatedFinding, ...]:
         """The errors about rows of the files that were there before."""
         return tuple(
-            one
-            for one in self.known
-            if one.severity is Severity.ERROR
-            and any(at.where is not None for at in (one, *one.others))
+            located
+            for located in self.known
+            if located.severity is Severity.ERROR
+            and any(at.where is not None for at in (located, *located.others))
         )
 
 
@@ -119,7 +119,7 @@ class _Known:
             self._messages[row].add(finding.message)
 
     def __call__(self, located: LocatedFinding) -> bool:
-        return all(self._is_known(one, key) for one, key in _rows_of([located]))
+        return all(self._is_known(finding, key) for finding, key in _rows_of([located]))
 
     def _is_known(self, located: LocatedFinding, key: Key) -> bool:
         finding = located.finding
