@@ -19,7 +19,7 @@ from proxyctl.fleet.outcome import Fleet, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import PeerResult
-from proxyctl.instance.facts import read_pool
+from proxyctl.instance.facts import read_pool, shunned_servers
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.plan.plan import Plan
 
@@ -111,15 +111,9 @@ def roll_out(targets: Sequence[Target], approved: Fleet, request: RolloutRequest
 
 
 def _read_shunned(client: AdminClient) -> frozenset[str]:
-    """Return the SHUNNED servers that are ONLINE in no hostgroup, as host:port.
-
-    A node that waits to become the Galera writer is SHUNNED there, and ONLINE in another hostgroup.
-    Raises: InstanceError.
-    """
-    pool = read_pool(client)
-    online = {(server.host, server.port) for server in pool if server.status == "ONLINE"}
-    shunned = {(server.host, server.port) for server in pool if server.status.startswith("SHUNNED")}
-    return frozenset(f"{host}:{port}" for host, port in shunned - online)
+    """Return the SHUNNED servers, as host:port. Raises: InstanceError."""
+    shunned = shunned_servers(read_pool(client))
+    return frozenset(f"{server.host}:{server.port}" for server in shunned)
 
 
 class _Rollout:

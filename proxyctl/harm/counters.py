@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from proxyctl.harm.sample import CounterSample, DigestCount, DigestKey, DigestSample, ErrorKey
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import read_pool
+from proxyctl.instance.facts import PoolServer, read_pool, shunned_servers
 from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.stats.read import DIGESTS, named_numbers, read_digest_memory
 
@@ -77,23 +77,16 @@ class Sampler:
         answered: Counter[int] = Counter()
         for server in pool:
             answered[server.hostgroup] += server.queries
-        named = {
-            f"{server.host}:{server.port} in hostgroup {server.hostgroup}": server
-            for server in pool
-        }
-        # A node that waits to become the Galera writer is SHUNNED there, and ONLINE elsewhere.
-        online = {(server.host, server.port) for server in pool if server.status == "ONLINE"}
         return CounterSample(
             at=time.monotonic(),
             queries=counters.get("Questions", 0),
             waiting=waiting,
             answered=answered,
             errors=_errors(client, counters),
-            failures={name: server.errors for name, server in named.items()},
+            failures={_name(server): server.errors for server in pool},
+            # A server that lags does so without an error of a client.
             shunned=frozenset(
-                name
-                for name, server in named.items()
-                if server.status == "SHUNNED" and (server.host, server.port) not in online
+                _name(server) for server in shunned_servers(pool) if server.status == "SHUNNED"
             ),
             digests=self._digests(client) if self._are_digests_due(client) else None,
         )
@@ -127,6 +120,10 @@ class Sampler:
                 for _, hostgroup, *texts, count, time_us, first_seen in rows
             },
         )
+
+
+def _name(server: PoolServer) -> str:
+    return f"{server.host}:{server.port} in hostgroup {server.hostgroup}"
 
 
 def _errors(client: AdminClient, counters: Mapping[str, int]) -> dict[ErrorKey, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -136,6 +136,20 @@ def read_pool(client: AdminClient, servers: str = "mysql_servers") -> list[PoolS
     return [
         PoolServer(number(hostgroup), str(host), number(port), str(status), *map(number, counters))
         for hostgroup, host, port, status, *counters in rows
+    ]
+
+
+def shunned_servers(pool: Sequence[PoolServer]) -> list[PoolServer]:
+    """Return the SHUNNED servers of a pool whose node is ONLINE in none of its hostgroups.
+
+    A node that waits to become the Galera writer is SHUNNED there, and ONLINE in another hostgroup.
+    The status of a server that lags is SHUNNED_REPLICATION_LAG.
+    """
+    online = {server.key[1:] for server in pool if server.status == "ONLINE"}
+    return [
+        server
+        for server in pool
+        if server.status.startswith("SHUNNED") and server.key[1:] not in online
     ]
 
 

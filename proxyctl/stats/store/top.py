@@ -51,10 +51,8 @@ def read_top_of_store(window: StoreWindow, options: TopOptions) -> TopOfStore:
     Raises: as `opened_window`.
     """
     with opened_window(window) as reader:
-        instances, total = (
-            [counted_instance(reader, [stored]) for stored in reader.instances],
-            Load(),
-        )
+        instances = [counted_instance(reader, [stored]) for stored in reader.instances]
+        total = Load()
         for instance in instances:
             total += instance.total
         ranking = ranked(
