@@ -20,15 +20,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-_IES_ENDINGS = ("ry", "py")
-"""The endings of nouns with a plural in `ies`: query, entry, copy."""
-
-
-def counted(count: int, noun: str) -> str:
-    """Return `1 change`, `2 changes` or `12,756,083 queries`."""
-    if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith(_IES_ENDINGS) else f"{noun}s"
-    return f"{count:,} {noun}"
+from proxyctl.text import counted, os_fix, os_reason
 
 
 def bug_text(error: BaseException) -> str:
@@ -56,17 +48,6 @@ def traceback_lines(error: BaseException) -> Iterator[str]:
         for frame in traceback.extract_tb(cause.__traceback__):
             yield f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
         yield bug_text(cause)
-
-
-def os_reason(error: OSError) -> str:
-    """Return the reason of a system error, without its number: `permission denied`."""
-    text = error.strerror or str(error) or "it cannot be read"
-    return text[:1].lower() + text[1:]
-
-
-def os_fix(error: OSError) -> str | None:
-    """Return the fix for a file that cannot be read, if the reason has one."""
-    return "let the account of proxyctl read it" if isinstance(error, PermissionError) else None
 
 
 class ExitCode(IntEnum):

@@ -1,4 +1,4 @@
-"""Text for people: what a terminal must not see, and the nearest known word. Pure."""
+"""Text for people: counted nouns, what a terminal must not see, the nearest known word. Pure."""
 
 from __future__ import annotations
 
@@ -125,3 +125,25 @@ class Nearest:
             self._compared += count
             self._found[question] = nearest(*question, cutoff=self._cutoff)
         return self._found[question]
+
+
+_IES_ENDINGS = ("ry", "py")
+"""The endings of nouns with a plural in `ies`: query, entry, copy."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 change`, `2 changes` or `12,756,083 queries`."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith(_IES_ENDINGS) else f"{noun}s"
+    return f"{count:,} {noun}"
+
+
+def os_reason(error: OSError) -> str:
+    """Return the reason of a system error, without its number: `permission denied`."""
+    text = error.strerror or str(error) or "it cannot be read"
+    return text[:1].lower() + text[1:]
+
+
+def os_fix(error: OSError) -> str | None:
+    """Return the fix for a file that cannot be read, if the reason has one."""
+    return "let the account of proxyctl read it" if isinstance(error, PermissionError) else None

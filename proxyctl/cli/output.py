@@ -20,9 +20,9 @@ from typing import TextIO
 
 import typer
 
-from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError, os_reason
+from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError
 from proxyctl.render.style import Style
-from proxyctl.text import printable
+from proxyctl.text import os_reason, printable
 
 
 def wants_colour(stream_is_terminal: bool) -> bool:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError
+from proxyctl.text import os_reason
 
 MOST_OUTPUT = 16 << 20
 """The most bytes that a program may print."""

@@ -18,7 +18,8 @@ from proxyctl.config.sources import (
     read_text,
 )
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.errors import ProxyctlError, os_fix, os_reason
+from proxyctl.errors import ProxyctlError
+from proxyctl.text import os_fix, os_reason
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
 FROM_FOLDER = "check the path; a relative one starts in the folder of this file"

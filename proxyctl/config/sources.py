@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.config.mistakes import ValueProblem
-from proxyctl.errors import UsageError, os_fix, os_reason
+from proxyctl.errors import UsageError
 from proxyctl.rows.row import Where
+from proxyctl.text import os_fix, os_reason
 
 MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from proxyctl.errors import ProxyctlError, RefusedError, os_reason
+from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.text import os_reason
 
 _MARK = "proxyctl.yaml"
 """The file that marks a starter. Other folders of templates/ belong to commands, such as report."""

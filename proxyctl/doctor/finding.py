@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from proxyctl.errors import ExitCode, counted
+from proxyctl.errors import ExitCode
 from proxyctl.fleet.failed import Failed, worst
 from proxyctl.lint.finding import Severity
 from proxyctl.proxysql.topology import Node, node_text
+from proxyctl.text import counted
 
 
 class Code(NamedTuple):

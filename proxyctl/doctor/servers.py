@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Use
 from proxyctl.doctor.finding import Diagnosis, duration, listed
-from proxyctl.errors import counted
 from proxyctl.plan.diff import ServerDiff
 from proxyctl.proxysql.servers import Server
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.rows.row import Key
+from proxyctl.text import counted
 
 _MONITOR_USER = "mysql-monitor_username"
 _MARIADB = "MariaDB 10.5.9 and newer"

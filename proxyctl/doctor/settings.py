@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Diagnosis, duration, listed
-from proxyctl.errors import counted
 from proxyctl.proxysql.topology import Node, node_text
 from proxyctl.stats.units import size_text
+from proxyctl.text import counted
 
 
 def encryption(facts: Facts) -> Iterator[Diagnosis]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from proxyctl.apply.apply import apply_planned
 from proxyctl.apply.request import ApplyRequest
 from proxyctl.apply.result import ApplyResult
-from proxyctl.errors import ProxyctlError, counted
+from proxyctl.errors import ProxyctlError
 from proxyctl.fleet.members import as_rolled_back
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.fleet.plan import plan_each
@@ -23,6 +23,7 @@ from proxyctl.plan.plan import Plan
 from proxyctl.snapshots.folder import history, read, state_folder
 from proxyctl.snapshots.rollback import check_fit, rollback_plan
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept, Snapshot
+from proxyctl.text import counted
 
 
 @dataclass(frozen=True)

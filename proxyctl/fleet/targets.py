@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from proxyctl.config.files import ConfigFiles, Instance
-from proxyctl.errors import InstanceError, ProxyctlError, os_reason, traceback_lines, unexpected
+from proxyctl.errors import InstanceError, ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.failed import Failed
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
+from proxyctl.text import os_reason
 
 _LOGGER = logging.getLogger(__name__)
 

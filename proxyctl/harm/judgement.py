@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proxyctl.errors import counted
 from proxyctl.harm.bounds import DEFAULTS, ERRORS, FAILURES, TIME, WAITING, HarmBound
 from proxyctl.harm.growth import CounterGrowth, DigestLoads, digest_loads
 from proxyctl.harm.sample import CounterSample, DigestSample
 from proxyctl.stats.units import number_text, time_text
+from proxyctl.text import counted
 
 RECENT, BEYOND = 5, 3
 """A bound is broken when so many of the recent samples are beyond it."""

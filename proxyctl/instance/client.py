@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from proxyctl.catalog import Version, parse_version
 from proxyctl.catalog.releases import OLDEST
-from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
+from proxyctl.errors import ConnectionLostError, InstanceError, StatementError
 from proxyctl.instance.connect import (
     LOST,
     NOT_UNDERSTOOD,
@@ -32,7 +32,7 @@ from proxyctl.instance.connect import (
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.sockets import ANSWER_LIMIT, TABLE_LIMIT, AnswerTooLargeError
 from proxyctl.rows.sql import Statement, mask_literals
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

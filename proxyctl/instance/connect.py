@@ -9,10 +9,11 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.errors import InstanceError, ProxyctlError, os_reason
+from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.instance.authentication import PasswordAskedError, Trust, protected_connection
 from proxyctl.instance.sockets import AnswerTooLargeError, connected
 from proxyctl.instance.tls import Authority, unverified, verified
+from proxyctl.text import os_reason
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout, Role
 from proxyctl.config.files import mistakes_in
-from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
 from proxyctl.instance.plugins import read_ledger
@@ -29,6 +28,7 @@ from proxyctl.proxysql.topology import Topology
 from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.row import Layer, Rows, named_rows, sorted_keys
 from proxyctl.rows.sql import quoted_name
+from proxyctl.text import counted
 
 
 def export_instance(client: AdminClient, layer: Layer, form: str, secrets: str) -> WrittenFile:

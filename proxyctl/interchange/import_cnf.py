@@ -13,7 +13,7 @@ from proxyctl.config.documents import near_file
 from proxyctl.config.files import mistakes_in
 from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
 from proxyctl.config.yaml import read_foreign_yaml
-from proxyctl.errors import ConfigError, ProxyctlError, UsageError, counted
+from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 from proxyctl.interchange.cnf_reader import CnfContent, read_cnf
 from proxyctl.interchange.content import (
     FileContent,
@@ -34,6 +34,7 @@ from proxyctl.interchange.not_a_cnf import (
 from proxyctl.interchange.write import WrittenFile, written_file
 from proxyctl.proxysql.load_image import ignored_rows
 from proxyctl.rows.row import Row
+from proxyctl.text import counted
 
 
 @dataclass(frozen=True)

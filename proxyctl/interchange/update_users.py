@@ -20,13 +20,14 @@ from proxyctl.config.files import mistakes_in
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sources import UnreadableError, read_text
 from proxyctl.config.yaml import Document, YamlList, YamlMap, read_yaml
-from proxyctl.errors import RefusedError, counted
+from proxyctl.errors import RefusedError
 from proxyctl.instance.backend_accounts import BackendAccount
 from proxyctl.interchange.content import FileContent
 from proxyctl.interchange.import_users import imported_content, undecided_users
 from proxyctl.interchange.write import written_file
 from proxyctl.interchange.yaml import quoted
 from proxyctl.rows.desired import GuardLimits
+from proxyctl.text import counted
 
 _TABLE = "mysql_users"
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from proxyctl.errors import counted
 from proxyctl.routing.criteria import Effect
 from proxyctl.rows.row import Key, Secret, Where
+from proxyctl.text import counted
 
 if TYPE_CHECKING:
     from proxyctl.routing.reach import Session

@@ -10,7 +10,7 @@ from typing import cast
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.config.files import ConfigFiles
-from proxyctl.errors import InstanceError, UsageError, counted
+from proxyctl.errors import InstanceError, UsageError
 from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
@@ -18,6 +18,7 @@ from proxyctl.interchange.yaml import quoted
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Family, MonitorSettings, Node, Topology
 from proxyctl.rows.row import DesiredRow, Key, Rows, replace_cells
+from proxyctl.text import counted
 
 PRIMARY = "Primary"
 """The wsrep_cluster_status of a node in the component that stays in service."""

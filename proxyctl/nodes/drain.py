@@ -24,7 +24,6 @@ from proxyctl.errors import (
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
-    counted,
 )
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_membership, wait_for_newer_epoch
@@ -54,6 +53,7 @@ from proxyctl.proxysql.topology import (
 from proxyctl.rows.desired import DesiredTable, Scope, SourceWords
 from proxyctl.rows.row import Layer, Rows
 from proxyctl.rows.sql import Statement, transition
+from proxyctl.text import counted
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from proxyctl.config.files import ConfigFiles
 from proxyctl.config.project import Project
-from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.before_after import before_after
 from proxyctl.plan.inspect import begin_reading, inspect, read_info
@@ -16,6 +15,7 @@ from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_chang
 from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.proxysql.configuration import BeforeAfter
 from proxyctl.rows.desired import Desired
+from proxyctl.text import counted
 
 _LOGGER = logging.getLogger(__name__)
 

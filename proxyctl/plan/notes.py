@@ -13,7 +13,6 @@ from proxyctl.catalog.releases import (
 )
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.config.sections.routing import COMMENT
-from proxyctl.errors import counted
 from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.diff import ServerDiff, TableDiff
@@ -23,7 +22,7 @@ from proxyctl.proxysql.load_image import runtime_image
 from proxyctl.proxysql.servers import server_reader
 from proxyctl.proxysql.topology import Family, Topology, node_text
 from proxyctl.rows.row import KEEP, Key, Layer, named_rows
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _IN_LAYER = {
     Layer.RUNTIME: "at RUNTIME",

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Layout
-from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
 from proxyctl.proxysql.compare import Difference, differing
@@ -20,6 +19,7 @@ from proxyctl.proxysql.user_halves import fold_users
 from proxyctl.rows.desired import FILES, SourceWords
 from proxyctl.rows.row import KEEP, DesiredRow, Key, Layer, Rows, row_name
 from proxyctl.rows.sql import MASK, for_clients, transition
+from proxyctl.text import counted
 
 DISCARD = "--discard-pending"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.apply.result import ApplyResult, ModuleResult
-from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Rolled, Rollout, State
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.change import ADD, CHANGE, DELETE
@@ -14,7 +13,7 @@ from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.fleet import FAILED, states_line
 from proxyctl.render.plan import PLAN
 from proxyctl.render.style import PLAIN, Style, named_address
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 
 def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> str:

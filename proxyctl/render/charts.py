@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import NamedTuple, TypeVar
 
-from proxyctl.errors import counted
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.stats.model import Load
 from proxyctl.stats.report import DigestReport, Interval, LoadShare, ReportDigest
 from proxyctl.stats.units import number_text, time_text
+from proxyctl.text import counted
 
 _COLOURS = 6
 """The number of parts with a colour of their own."""

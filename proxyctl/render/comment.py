@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
 
-from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan
@@ -26,7 +25,7 @@ from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN
 from proxyctl.render.table import inline
 from proxyctl.stats.replay.result import Replay
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""

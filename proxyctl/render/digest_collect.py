@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.errors import counted
 from proxyctl.render.style import named_address
 from proxyctl.stats.store.collect import Collected
 from proxyctl.stats.units import time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 
 def collected_lines(one: Collected) -> Iterator[str]:

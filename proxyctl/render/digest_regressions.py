@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.errors import counted
 from proxyctl.render.digest_diff import FIGURES, average_text, change_text, rate_text
 from proxyctl.render.digest_store import store_heading
 from proxyctl.render.encode import Shape
@@ -32,7 +31,7 @@ from proxyctl.stats.store.regressions import (
     Regressions,
 )
 from proxyctl.stats.units import number_text, share_text, time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _INDENT = 4
 _NOTHING = "No digest got worse, appeared or vanished."

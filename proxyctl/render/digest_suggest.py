@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 from proxyctl.catalog import Layout
-from proxyctl.errors import counted
 from proxyctl.interchange.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, READ
@@ -16,7 +15,7 @@ from proxyctl.stats.suggest.context import Suggestion, Suggestions, rule_row
 from proxyctl.stats.suggest.fleet import SuggestionsOfFleet
 from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.units import time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _HEADINGS = {
     SuggestionKind.READS: "reads on a writer",

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import FAILED
 from proxyctl.render.replay import EVENTS, OUTCOME, outcomes_text
@@ -29,6 +28,7 @@ from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.fleet import TopOfFleet
 from proxyctl.stats.top.model import FIGURES, CountedInstance, Ranking, Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
+from proxyctl.text import counted
 
 _INDENT = 4
 _LONGEST_IN_TICKET = 300

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.doctor.finding import Diagnosis, Examination, ExaminedFleet, listed
-from proxyctl.errors import counted
 from proxyctl.lint.finding import Severity
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.stats.units import size_text
+from proxyctl.text import counted
 
 MOST_PLACES = 20
 """Servers listed per finding; further servers are counted."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.drift import Pattern, elsewhere, pattern_of
@@ -37,7 +36,7 @@ from proxyctl.render.rows import (
 )
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.rows.row import Layer
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 MOST_LISTED = 50
 """Rows listed per pattern; further rows are counted."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from proxyctl.errors import counted
 from proxyctl.proxysql.servers import Server
 from proxyctl.render.encode import Shape, document
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
@@ -25,7 +24,7 @@ from proxyctl.routing.result import (
 from proxyctl.routing.servers import Destination
 from proxyctl.routing.special import Reply, Stage
 from proxyctl.rows.row import SENSITIVE, Secret
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 LONGEST_TEXT = 2_000
 """Characters shown of a query; a longer query is cut and its length added."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxyctl.config.project import Project
-from proxyctl.errors import counted
 from proxyctl.render.encode import document
 from proxyctl.render.style import Style
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 if TYPE_CHECKING:
     from proxyctl.interchange.update_users import UpdatedUsers

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from proxyctl.errors import counted
 from proxyctl.fleet.failed import Failed
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import Style, listed_names, named_address
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 if TYPE_CHECKING:
     from proxyctl.stats.top.model import CountedInstance

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.catalog import TABLES
-from proxyctl.errors import Mistake, counted
+from proxyctl.errors import Mistake
 from proxyctl.lint.check import Check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.run import LintReport, LocatedFinding
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown
 from proxyctl.rows.row import row_name
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 
 def lint_text(report: LintReport, style: Style) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic
 
-from proxyctl.errors import counted
 from proxyctl.render.rules import rule_text
 from proxyctl.render.style import instance_text, seen_hostgroup, shown
 from proxyctl.render.table import Line, TableColumn
@@ -19,7 +18,7 @@ from proxyctl.stats.live.view import DigestLine, ServerLine, View
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.rule_hits import RuleHits
 from proxyctl.stats.units import share_text, size_text, time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 LabelledText = tuple[str, str]
 """A label and a text. Either can be empty."""

@@ -11,7 +11,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import synchronised_modules
@@ -32,7 +31,7 @@ from proxyctl.render.rows import (
 from proxyctl.render.skipped_checks import lint_counts
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.rows.row import Layer
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import LocatedFinding

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape, document
@@ -21,7 +20,7 @@ from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, Rep
 from proxyctl.stats.replay.fleet import AlikeReplay, ReplayOfFleet
 from proxyctl.stats.replay.result import ChangedDigest, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _Of = TypeVar("_Of")
 WIDEST_TEXT = 110

@@ -12,7 +12,6 @@ from math import inf
 from operator import attrgetter
 from pathlib import Path
 
-from proxyctl.errors import counted
 from proxyctl.render.charts import (
     HEIGHT,
     LINE_HEIGHT,
@@ -26,7 +25,7 @@ from proxyctl.render.table import TableColumn
 from proxyctl.stats.model import DigestTable
 from proxyctl.stats.report import DigestReport, ReportDigest
 from proxyctl.stats.units import time_text
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _LONGEST = 2_000
 """The most characters of a query text; by default, ProxySQL keeps 2,048 bytes."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Value
-from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, instance_text, moment, shown, wrapped
 from proxyctl.render.table import GAP, TableColumn, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import number_text, share_text
+from proxyctl.text import counted
 
 _WIDEST = 60
 """The most characters of a pattern or another value to show."""

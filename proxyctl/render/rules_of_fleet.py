@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.errors import counted
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import FAILED, counts_line, failures
 from proxyctl.render.rules import RULES, rule_text
@@ -12,6 +11,7 @@ from proxyctl.render.style import PLAIN, WIDTH, Style, listed_names, wrapped
 from proxyctl.render.table import GAP, TableColumn, aligned
 from proxyctl.stats.rule_hits_of_fleet import RuleOfFleet, RulesOfFleet
 from proxyctl.stats.units import number_text, share_text
+from proxyctl.text import counted
 
 
 def rules_of_fleet_text(fleet: RulesOfFleet, style: Style = PLAIN, *, width: int = WIDTH) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from os.path import normpath
 
 from proxyctl.config.sources import Sources
-from proxyctl.errors import counted
 from proxyctl.instance.connect import Login
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, Plan
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 
 def lint_counts(plan: Plan) -> Iterator[str]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
@@ -18,7 +17,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.routing.run_tests import Failure, TestResult
 from proxyctl.routing.special import Reply
 from proxyctl.rows.row import ColumnValues, Where
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 
 _DOTS_PER_LINE = 72
 LONGEST_TITLE = 100

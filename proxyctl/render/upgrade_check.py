@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.doctor.finding import listed
-from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
 from proxyctl.render.style import PLAIN, Style, listed_names, named_address
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 from proxyctl.upgrade.finding import (
     Moment,
     Reliance,

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from proxyctl.errors import counted
 from proxyctl.plan.change import CHANGE, Change
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape, document_line
 from proxyctl.render.plan import CHANGED
 from proxyctl.render.rows import MARKS, field_text, headline, listed_fields, note
 from proxyctl.render.style import named_address
-from proxyctl.text import printable
+from proxyctl.text import counted, printable
 from proxyctl.watch.status import WatchEvent
 
 MOST_LISTED = 10

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from proxyctl.errors import ProxyctlError, bug_text, os_reason
+from proxyctl.errors import ProxyctlError, bug_text
 from proxyctl.sandbox import protocol
 from proxyctl.sandbox.engine import AdminEngine
 from proxyctl.sandbox.logins import ClientSession, Proof
@@ -27,6 +27,7 @@ from proxyctl.sandbox.replies import (
     not_modelled,
     refusal,
 )
+from proxyctl.text import os_reason
 
 _LOGGER = logging.getLogger(__name__)
 

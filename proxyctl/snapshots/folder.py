@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from proxyctl.errors import ProxyctlError, RefusedError, os_reason
+from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import read_holder
 from proxyctl.instance.read import TableLayers, read_layouts, read_tables
@@ -35,6 +35,7 @@ from proxyctl.snapshots.snapshot import (
     read_header,
     read_snapshot,
 )
+from proxyctl.text import os_reason
 
 KEPT = 20
 

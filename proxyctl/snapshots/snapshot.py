@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from proxyctl.catalog import TABLES, Value, parse_version
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError
 from proxyctl.instance.read import TableLayers
 from proxyctl.instance.table_text import joined
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
 from proxyctl.rows.desired import DesiredTable, Glob, NumberRange, Scope, Term
 from proxyctl.rows.row import Layer, Row, Secret
+from proxyctl.text import os_reason
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"

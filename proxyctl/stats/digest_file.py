@@ -28,8 +28,9 @@ from typing import IO, Any, cast, get_type_hints
 import orjson
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError, os_fix, os_reason
+from proxyctl.errors import ProxyctlError
 from proxyctl.stats.model import LARGEST, DigestRows, DigestTable, SeenDigest
+from proxyctl.text import os_fix, os_reason
 
 KIND = "proxyctl digests"
 FORMAT = 1

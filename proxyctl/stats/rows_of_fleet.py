@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.model import TABLE_GROUPS, DigestRows, DigestTable, SeenDigest
 from proxyctl.stats.top.groups import GroupPart, added, streamed_groups
 from proxyctl.stats.top.model import CountedInstance, GroupSums, TopOptions
+from proxyctl.text import counted
 
 _EVERY_ROW = TopOptions(groups=TABLE_GROUPS)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from proxyctl.catalog import Version, parse_version
 from proxyctl.catalog.releases import NEWEST_PROVEN, PGSQL, SECURITY_FIXES
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.errors import counted
 from proxyctl.rows.row import SENSITIVE
+from proxyctl.text import counted
 from proxyctl.upgrade.finding import Reliance, UpgradeFinding
 from proxyctl.upgrade.subject import UpgradeSubject, shown
 from proxyctl.upgrade.tables import new_columns, new_tables

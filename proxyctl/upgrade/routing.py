@@ -12,7 +12,6 @@ from proxyctl.catalog.releases import (
     PGSQL_DIGESTS,
 )
 from proxyctl.config.sections.routing import COMMENT
-from proxyctl.errors import counted
 from proxyctl.plan.guards.lint import lint_change
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES
 from proxyctl.routing.dialect import MYSQL, PGSQL, Dialect
@@ -23,6 +22,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.routing.run_tests import run
 from proxyctl.rows.row import Key, row_name
 from proxyctl.stats.replay.result import ChangedDigest, replay
+from proxyctl.text import counted
 from proxyctl.upgrade.finding import Reliance, UpgradeFinding
 from proxyctl.upgrade.logged import MOST_DIGESTS, LoggedQueries
 from proxyctl.upgrade.subject import UpgradeSubject, shown

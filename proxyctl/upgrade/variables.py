@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.catalog import Variable, VariableKind, Version
 from proxyctl.catalog.variable_rules import INTERFACES, atoi, bounds, number_complaint
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.errors import counted
+from proxyctl.text import counted
 from proxyctl.upgrade.finding import Reliance, UpgradeFinding
 from proxyctl.upgrade.subject import UpgradeSubject, shown
 

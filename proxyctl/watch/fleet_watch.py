@@ -17,7 +17,6 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
-    counted,
 )
 from proxyctl.fleet.members import as_applied, group_by_cluster
 from proxyctl.fleet.outcome import Fleet, Planned, Rolled, State
@@ -26,6 +25,7 @@ from proxyctl.fleet.rollout import RolloutRequest, roll_out
 from proxyctl.fleet.targets import Target
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.plan import Plan
+from proxyctl.text import counted
 from proxyctl.watch.decision import (
     Action,
     Decision,

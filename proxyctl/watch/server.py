@@ -17,7 +17,8 @@ from socketserver import TCPServer, ThreadingMixIn
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError
+from proxyctl.text import os_reason
 
 REQUEST_TIMEOUT_S = 10
 """The longest that a client may take for its request. Units: seconds."""

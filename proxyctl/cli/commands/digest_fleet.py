@@ -12,10 +12,11 @@ from proxyctl.cli.connect import SelectionOptions
 from proxyctl.cli.options import FleetOptions
 from proxyctl.cli.output import columns, emit, new_files, progress, say, style
 from proxyctl.cli.store_options import StoreOptions
-from proxyctl.errors import UsageError, counted
+from proxyctl.errors import UsageError
 from proxyctl.stats.diff import Diff, DiffSort
 from proxyctl.stats.model import NOT_COUNTING, Group, is_counting
 from proxyctl.stats.units import size_text
+from proxyctl.text import counted
 
 if TYPE_CHECKING:
     from proxyctl.fleet.failed import Failed

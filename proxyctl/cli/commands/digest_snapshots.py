@@ -41,11 +41,11 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
-    counted,
 )
 from proxyctl.stats.diff import DiffSort
 from proxyctl.stats.model import NOT_COUNTING, TABLE_GROUPS, Group, is_counting
 from proxyctl.stats.units import microseconds_of, size_text, time_text
+from proxyctl.text import counted
 
 if TYPE_CHECKING:
     from proxyctl.fleet.failed import Failed

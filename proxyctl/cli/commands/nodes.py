@@ -33,7 +33,8 @@ from proxyctl.cli.output import (
     write,
     write_file,
 )
-from proxyctl.errors import ExitCode, InterruptedApplyError, UsageError, counted
+from proxyctl.errors import ExitCode, InterruptedApplyError, UsageError
+from proxyctl.text import counted
 
 if TYPE_CHECKING:
     from proxyctl.fleet.targets import Target

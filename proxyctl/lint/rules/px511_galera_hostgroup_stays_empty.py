@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.errors import counted
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, LintSubject
+from proxyctl.text import counted
 
 
 @check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.errors import counted
 from proxyctl.plan.change import ADD, DELETE
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.rows.desired import GuardLimits
 from proxyctl.rows.row import Key, Rows
+from proxyctl.text import counted
 
 MAX_DELETES, TABLE_EMPTIED = "max_deletes", "table_emptied"
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
-from proxyctl.errors import counted
 from proxyctl.plan.guards import Danger
 from proxyctl.proxysql.compare import Difference
 from proxyctl.proxysql.servers import Server, server_reader
 from proxyctl.proxysql.topology import Family, Node, Topology, node_text
 from proxyctl.routing.servers import family_text
 from proxyctl.rows.row import DesiredRow, Rows
+from proxyctl.text import counted
 
 EMPTY_HOSTGROUP = "empty_hostgroup"
 

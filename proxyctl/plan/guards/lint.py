@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.project import Project
-from proxyctl.errors import counted
 from proxyctl.lint.check import Check, all_checks
 from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.policy import BROKEN_POLICY
@@ -25,6 +24,7 @@ from proxyctl.plan.plan import LintErrors
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.rows.desired import LINT
 from proxyctl.rows.row import Key
+from proxyctl.text import counted
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.errors import counted
 from proxyctl.routing.query import ClientQuery
+from proxyctl.text import counted
 
 QUERY, PREPARE, EXECUTE = "COM_QUERY", "COM_STMT_PREPARE", "COM_STMT_EXECUTE"
 NO_DIGEST = "0x0000000000000000"

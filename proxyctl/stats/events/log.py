@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 import orjson
 
 from proxyctl.config.documents import unreadable_file
-from proxyctl.errors import ProxyctlError, UsageError, os_fix, os_reason
+from proxyctl.errors import ProxyctlError, UsageError
 from proxyctl.stats.events.event import (
     EXECUTE,
     PGSQL_PREFIX,
@@ -31,6 +31,7 @@ from proxyctl.stats.events.event import (
     QueryEvent,
 )
 from proxyctl.stats.model import LARGEST
+from proxyctl.text import os_fix, os_reason
 
 OPTION = "--events"
 STDIN = "-"

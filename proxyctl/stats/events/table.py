@@ -14,10 +14,11 @@ from typing import Any
 import orjson
 
 from proxyctl.catalog import releases
-from proxyctl.errors import InstanceError, ProxyctlError, counted
+from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.events.event import EXECUTE, PREPARE, QUERY, EventTally, QueryEvent
 from proxyctl.stats.events.log import OPTION
+from proxyctl.text import counted
 
 TABLES = ("stats_mysql_query_events", "history_mysql_query_events")
 MOST_EVENTS = 1_000_000

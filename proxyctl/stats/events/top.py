@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 
-from proxyctl.errors import counted
 from proxyctl.stats.events.digest_texts import DigestText, DigestTexts
 from proxyctl.stats.events.event import NO_DIGEST, EventTally, QueryEvent
 from proxyctl.stats.events.group import EventGroup, refuse_more_groups, seconds
@@ -18,6 +17,7 @@ from proxyctl.stats.events.histogram import percentiles
 from proxyctl.stats.model import TABLE_GROUPS, Group, Load
 from proxyctl.stats.top.model import GroupSums, Ranking, TopOptions, TopRow
 from proxyctl.stats.top.rank import ranked
+from proxyctl.text import counted
 
 PERCENTS = (50, 95, 99)
 

@@ -15,7 +15,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError
+from proxyctl.text import os_reason
 
 APPLICATION_ID = 0x70786473
 """Marks an SQLite file as a store (`pxds`)."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from proxyctl.errors import counted
 from proxyctl.rows.row import ColumnValues
 from proxyctl.stats.replay.comparison import DifferenceKind, ReplayVerdict
 from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion
 from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
+from proxyctl.text import counted
 
 LEAST_RATE = 1.0
 """Calls per second since the counters began."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog import Value
-from proxyctl.errors import counted
 from proxyctl.proxysql.configuration import Configuration
 from proxyctl.routing.servers import HostgroupServers, NamedRole, role_in_name
 from proxyctl.rows.row import ColumnValues
@@ -14,6 +13,7 @@ from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, Rep
 from proxyctl.stats.suggest.context import SuggestContext, Suggestion
 from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.texts import begins_transaction, is_plain_read
+from proxyctl.text import counted
 
 LEAST_CALLS = 100
 """Calls on the writer that make a rule worthwhile."""

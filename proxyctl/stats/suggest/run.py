@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from proxyctl.errors import counted
 from proxyctl.proxysql.configuration import BeforeAfter, Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.comparison import Comparison
@@ -19,6 +18,7 @@ from proxyctl.stats.suggest.context import (
 from proxyctl.stats.suggest.kind import SuggestionKind
 from proxyctl.stats.suggest.reads import find_reads
 from proxyctl.stats.suggest.slow import find_slow
+from proxyctl.text import counted
 
 MOST_ROWS = 50_000
 """How many rows of the table are evaluated against the rules: the rows with most time."""
