@@ -45,7 +45,9 @@ def _ten(folder: Path) -> Run:
     runs = [
         plan(folder, "--port", port) for port in (folder / "ports").read_text().split()[:ONE_BY_ONE]
     ]
-    return Run(sum(one.seconds for one in runs), max(one.megabytes for one in runs), 0, "")
+    return Run(
+        sum(planned.seconds for planned in runs), max(planned.megabytes for planned in runs), 0, ""
+    )
 
 
 def write_files(folder: Path) -> None:

@@ -61,7 +61,9 @@ def _watched(folder: Path, instances: int) -> Iterator[tuple[int, float]]:
     folder.mkdir()
     with served(folder, instances):
         write_files(folder)
-        single_s = min(plan(folder, "--port", one).cpu_s for one in _ports(folder)[:3])
+        single_s = min(
+            plan(folder, "--port", admin_port).cpu_s for admin_port in _ports(folder)[:3]
+        )
         port = free_port()
         command = [
             *(sys.executable, "-m", "proxyctl", "watch", "-f", str(folder / "proxyctl.yaml")),
