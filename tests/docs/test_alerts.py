@@ -72,10 +72,10 @@ def test_an_alert_says_what_to_do(rule: dict[str, Any]) -> None:
 def test_every_alert_has_a_case() -> None:
     cases = yaml.safe_load(CASES.read_text("utf-8"))["tests"]
     fired = {
-        one["alertname"]
+        rule_test["alertname"]
         for case in cases
-        for one in case["alert_rule_test"]
-        if one.get("exp_alerts")
+        for rule_test in case["alert_rule_test"]
+        if rule_test.get("exp_alerts")
     }
     assert fired == {rule["alert"] for rule in RULES}
 

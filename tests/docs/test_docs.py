@@ -147,7 +147,7 @@ def test_the_site_shows_every_file_of_an_example() -> None:
 def test_titles_fit_the_menu() -> None:
     """A page below another, such as that of a check, has the room of two lines."""
     titles = {page: re.findall(r"^# (.+)$", _prose(page), flags=re.M) for page in _menu(depth=1)}
-    assert [page_id(page) for page, found in titles.items() if len(found) != 1] == []
+    assert [page_id(page) for page, headings in titles.items() if len(headings) != 1] == []
     long = {page_id(page): title for page, (title,) in titles.items() if len(title) > LONGEST_TITLE}
     assert long == {}
 
@@ -159,8 +159,8 @@ def _menu(page: str = root_doc, depth: int = 2) -> list[Path]:
         found = sorted(ROOT.glob(f"{entry}.md"))
         assert found, f"the menu has {entry}, and there is no such page"
         listed += found
-        for one in found if depth > 1 else ():
-            listed += _menu(str(one.relative_to(ROOT).with_suffix("")), depth - 1)
+        for path in found if depth > 1 else ():
+            listed += _menu(str(path.relative_to(ROOT).with_suffix("")), depth - 1)
     return listed
 
 

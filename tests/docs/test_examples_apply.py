@@ -58,7 +58,7 @@ def check_routing(instance: Instance, tests: Sequence[RoutingTest]) -> None:
     [(interface,)] = instance.query("SELECT @@mysql-interfaces")
     port = int(str(interface).rpartition(":")[2])
     # LAST_INSERT_ID() of a new session is answered by ProxySQL itself.
-    for test in (one for one in tests if "LAST_INSERT_ID" not in one.query):
+    for test in (test for test in tests if "LAST_INSERT_ID" not in test.query):
         login = {"user": test.request.username, "password": PASSWORD, "autocommit": None}
         with (
             pymysql.connect(host="127.0.0.1", port=port, **login) as session,

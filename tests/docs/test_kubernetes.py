@@ -61,8 +61,8 @@ def pod_of(workload: Object) -> Object:
 def check(objects: list[Object], *versions: str) -> None:
     """Compare objects with the schemas, which here allow no unknown key."""
     for version in versions:
-        for found in objects:
-            kubernetes_validate.validate(found, version, strict=True)
+        for manifest in objects:
+            kubernetes_validate.validate(manifest, version, strict=True)
 
 
 # The objects --------------------------------------------------------------------------------------
@@ -81,8 +81,10 @@ def test_a_wrong_object_would_be_noticed() -> None:
 def test_kustomizations_name_files_that_are_there() -> None:
     for file in EXAMPLE.glob("*/kustomization.yaml"):
         found = yaml.safe_load(file.read_text("utf-8"))
-        paths = [path for one in found.get("configMapGenerator", []) for path in one["files"]]
-        paths += [one["path"] for one in found.get("patches", []) if "path" in one]
+        paths = [
+            path for generator in found.get("configMapGenerator", []) for path in generator["files"]
+        ]
+        paths += [patch["path"] for patch in found.get("patches", []) if "path" in patch]
         assert all((file.parent / path).exists() for path in (*found["resources"], *paths)), file
 
 
@@ -93,12 +95,12 @@ def test_an_overlay_can_be_built(overlay: str) -> None:
 
 def test_the_image_has_the_version_of_proxyctl() -> None:
     found = yaml.safe_load((EXAMPLE / "base" / "kustomization.yaml").read_text("utf-8"))
-    assert {one["name"]: one["newTag"] for one in found["images"]}["proxyctl"] == __version__
+    assert {image["name"]: image["newTag"] for image in found["images"]}["proxyctl"] == __version__
 
 
 def test_report_only_differs_by_the_apply_alone() -> None:
     base, reports = built("base"), built("report-only")
-    (watch,) = (found for found in base if found["kind"] == "Deployment")
+    (watch,) = (manifest for manifest in base if manifest["kind"] == "Deployment")
     container = watch["spec"]["template"]["spec"]["containers"][0]
     container["args"].remove("--apply")
     assert base == reports
@@ -106,17 +108,17 @@ def test_report_only_differs_by_the_apply_alone() -> None:
 
 def test_git_sync_writes_the_folder_that_the_watch_reads() -> None:
     objects = built("git-sync")
-    (watch,) = (found for found in objects if found["kind"] == "Deployment")
+    (watch,) = (manifest for manifest in objects if manifest["kind"] == "Deployment")
     (sidecar,) = pod_of(watch)["initContainers"]
     options = dict(argument.split("=", 1) for argument in sidecar["args"])
-    environment = {one["name"]: one["value"] for one in container_of(watch)["env"]}
+    environment = {variable["name"]: variable["value"] for variable in container_of(watch)["env"]}
     checkout = f"{options['--root']}/{options['--link']}"
     assert Path(environment["PROXYCTL_FILE"]).parent == Path(checkout)
     mounted = [container_of(watch)["volumeMounts"], sidecar["volumeMounts"]]
-    assert all("/git" in [one["mountPath"] for one in mounts] for mounts in mounted)
-    assert {one["metadata"]["name"] for one in objects if one["kind"] == "ConfigMap"} != {
-        "proxyctl-files"
-    }
+    assert all("/git" in [mount["mountPath"] for mount in mounts] for mounts in mounted)
+    assert {
+        manifest["metadata"]["name"] for manifest in objects if manifest["kind"] == "ConfigMap"
+    } != {"proxyctl-files"}
 
 
 # Names that have to fit ---------------------------------------------------------------------------
@@ -134,12 +136,14 @@ def test_selectors_find_the_pods(workload: Object) -> None:
     assert workload["spec"]["selector"]["matchLabels"] == labels
     name = labels["app.kubernetes.io/name"]
     others = [
-        found for (kind, _), found in BASE.items() if kind not in ("StatefulSet", "Deployment")
+        manifest
+        for (kind, _), manifest in BASE.items()
+        if kind not in ("StatefulSet", "Deployment")
     ]
-    mine = [found for found in others if found["metadata"]["labels"] == labels]
+    mine = [manifest for manifest in others if manifest["metadata"]["labels"] == labels]
     assert mine, name
-    for found in mine:
-        spec = found["spec"]
+    for manifest in mine:
+        spec = manifest["spec"]
         selector = spec.get("podSelector") or spec["selector"]
         assert selector.get("matchLabels", selector) == labels
 
@@ -152,14 +156,15 @@ def test_ports_have_names(workload: Object) -> None:
     labels = workload["spec"]["template"]["metadata"]["labels"]
     named = [
         port.get("targetPort", port["port"])
-        for found in BASE.values()
-        if found["kind"] in ("Service", "NetworkPolicy") and found["metadata"]["labels"] == labels
+        for manifest in BASE.values()
+        if manifest["kind"] in ("Service", "NetworkPolicy")
+        and manifest["metadata"]["labels"] == labels
         for port in (
-            found["spec"].get("ports", [])
-            + [port for rule in found["spec"].get("ingress", []) for port in rule["ports"]]
+            manifest["spec"].get("ports", [])
+            + [port for rule in manifest["spec"].get("ingress", []) for port in rule["ports"]]
         )
     ]
-    probes = [found for key, found in container.items() if key.endswith("Probe")]
+    probes = [probe for key, probe in container.items() if key.endswith("Probe")]
     named += [(probe.get("httpGet") or probe["tcpSocket"])["port"] for probe in probes]
     assert set(named) <= ports.keys()
     annotations = workload["spec"]["template"]["metadata"]["annotations"]
@@ -168,7 +173,7 @@ def test_ports_have_names(workload: Object) -> None:
 
 def test_config_maps_have_the_files() -> None:
     found = yaml.safe_load((EXAMPLE / "base" / "kustomization.yaml").read_text("utf-8"))
-    made = {one["name"] for one in found["configMapGenerator"]}
+    made = {generator["name"] for generator in found["configMapGenerator"]}
     used = {
         volume["configMap"]["name"]
         for workload in (PROXYSQL, WATCH)
@@ -209,7 +214,9 @@ def keys_of(secret: Object, written: set[str]) -> list[str]:
 def test_only_pods_without_a_configuration_are_not_ready() -> None:
     """The probe asks a port that is closed until the files have been applied."""
     port = container_of(PROXYSQL)["readinessProbe"]["tcpSocket"]["port"]
-    number = {one["name"]: one["containerPort"] for one in container_of(PROXYSQL)["ports"]}[port]
+    number = {entry["name"]: entry["containerPort"] for entry in container_of(PROXYSQL)["ports"]}[
+        port
+    ]
     assert VARIABLES["admin-restapi_enabled"].default == "false"
     assert VARIABLES["admin-restapi_port"].default == str(number)
     variables = yaml.safe_load((FILES / "proxyctl.yaml").read_text("utf-8"))["variables"]

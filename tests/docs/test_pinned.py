@@ -44,12 +44,12 @@ def read_workflow(text: str) -> Workflow:
 def page_workflows() -> list[Workflow]:
     """The workflows on the page about pipelines."""
     texts = [block.text for block in blocks(PIPELINES) if block.language == "yaml"]
-    return [found for found in map(read_workflow, texts) if "jobs" in found]
+    return [workflow for workflow in map(read_workflow, texts) if "jobs" in workflow]
 
 
 ALL = {
     **{page_id(path): read_workflow(path.read_text(encoding="utf-8")) for path in WORKFLOWS},
-    **{f"ci-pipeline.md {number}": found for number, found in enumerate(page_workflows())},
+    **{f"ci-pipeline.md {number}": workflow for number, workflow in enumerate(page_workflows())},
 }
 every_workflow = pytest.mark.parametrize("found", ALL.values(), ids=ALL)
 
@@ -119,8 +119,8 @@ READS_FILES = re.compile(r"proxyctl (validate|test|lint|plan|apply|drift|doctor)
 
 def commands_of_pipelines() -> Iterator[str]:
     """The command lines of the examples' workflows and of the page that read files."""
-    for name, found in ALL.items():
-        for job in found["jobs"].values() if "examples" in name else ():
+    for name, workflow in ALL.items():
+        for job in workflow["jobs"].values() if "examples" in name else ():
             yield from (step["run"] for step in job["steps"] if "run" in step)
     for block in blocks(PIPELINES):
         if block.language in ("shell", "console", "text"):
@@ -179,8 +179,12 @@ def declared(*groups: str) -> list[Requirement]:
         extras = project["project"]["optional-dependencies"]
         found = [*project["project"]["dependencies"], *extras["metrics"]]
     for group in groups:
-        found += [one for one in project["dependency-groups"][group] if isinstance(one, str)]
-    return [Requirement(one) for one in found]
+        found += [
+            requirement
+            for requirement in project["dependency-groups"][group]
+            if isinstance(requirement, str)
+        ]
+    return [Requirement(requirement) for requirement in found]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ class Action(Machine):
 
     def step(self, name: str, **environment: str) -> Done:
         action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-        (step,) = [one for one in action["runs"]["steps"] if one.get("name") == name]
+        (step,) = [step for step in action["runs"]["steps"] if step.get("name") == name]
         assert environment.keys() == step["env"].keys()
         (one,) = self.instances
         files = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
@@ -177,7 +177,7 @@ def examples(key: str) -> list[Any]:
     """Return the lists under this key in the examples of the page about pipelines."""
     page = ROOT / "docs" / "how-to" / "ci-pipeline.md"
     texts = [block.text for block in blocks(page) if block.language == "yaml"]
-    return [found for text in texts for found in _values(yaml.safe_load(text), key)]
+    return [value for text in texts for value in _values(yaml.safe_load(text), key)]
 
 
 def _values(node: Any, key: str) -> Iterator[Any]:
@@ -194,9 +194,9 @@ def test_the_page_gives_the_action_what_it_takes() -> None:
     found = [step for steps in examples("steps") for step in steps]
     given = [step["with"] for step in found if "/proxyctl@" in step.get("uses", "")]
     assert given
-    for one in given:
-        assert set(one) <= set(inputs)
-        assert one["command"] in inputs["command"]["description"]
+    for arguments in given:
+        assert set(arguments) <= set(inputs)
+        assert arguments["command"] in inputs["command"]["description"]
 
 
 def test_the_workflow_without_the_action_applies_what_was_planned(action: Action) -> None:
@@ -252,7 +252,7 @@ def workflow(path: Path) -> dict[str, Any]:
 
 def filled_in(text: str) -> str:
     """Return a text with its expressions replaced. Raises: KeyError for an unknown expression."""
-    return re.sub(r"\$\{\{ (.+?) \}\}", lambda found: CONTEXT[found[1]], text)
+    return re.sub(r"\$\{\{ (.+?) \}\}", lambda expression: CONTEXT[expression[1]], text)
 
 
 class Runner(Machine):
@@ -265,7 +265,7 @@ class Runner(Machine):
         assert found["defaults"]["run"]["shell"] == "bash"
         done: list[Done] = []
         begun: set[str] = set()
-        for step in (one for one in job["steps"] if "run" in one):
+        for step in (step for step in job["steps"] if "run" in step):
             if "if" in step:
                 condition = re.fullmatch(
                     r"\$\{\{ !cancelled\(\) && steps\.(\w+)\.outcome != 'skipped' \}\}", step["if"]
@@ -273,7 +273,7 @@ class Runner(Machine):
                 assert condition is not None
                 runs = condition[1] in begun
             else:
-                runs = not any(one.returncode for one in done)
+                runs = not any(earlier.returncode for earlier in done)
             if runs:
                 begun.add(step.get("id", ""))
                 done.append(self.run(step, environment(found, step)))
@@ -298,16 +298,17 @@ def runner(tmp_path: Path, warm: Warm) -> Iterator[Runner]:
     with ExitStack() as stack:
         made = Runner(tmp_path, warm, [stack.enter_context(Sandbox()) for _ in range(3)])
         shutil.copytree(EXAMPLE, made.files)
-        for number, one in enumerate(made.instances, 1):
+        for number, instance in enumerate(made.instances, 1):
             made.edit(
-                f"host: px{number}.example.com, port: 6032", f"host: {one.host}, port: {one.port}"
+                f"host: px{number}.example.com, port: 6032",
+                f"host: {instance.host}, port: {instance.port}",
             )
         yield made
 
 
 def codes(done: list[Done]) -> list[int]:
     """Return the exit codes of the steps."""
-    return [one.returncode for one in done]
+    return [step.returncode for step in done]
 
 
 def users(sandbox: Sandbox) -> list[str]:
@@ -326,7 +327,7 @@ def test_a_pull_request_gets_its_plan_as_a_comment_and_changes_nothing(runner: R
     sent = (runner.folder / "gh.txt").read_text(encoding="utf-8")
     assert sent == "pr comment 7 --edit-last --create-if-none --body-file -\n"
     assert comment.startswith("Of 0123abcd:\n\n")
-    assert [users(one) for one in runner.instances] == [[], [], []]
+    assert [users(instance) for instance in runner.instances] == [[], [], []]
 
 
 def test_a_mistake_stops_it_before_there_is_a_plan(runner: Runner) -> None:
@@ -348,9 +349,9 @@ def test_a_merge_is_applied_and_an_edit_by_hand_is_drift(runner: Runner) -> None
     runner.edit("weight: 900", "weight: 950")
     done = runner.workflow("apply.yml")
     assert codes(done) == [0, 0], done
-    assert [users(one) for one in runner.instances] == [["shop"], ["shop"], ["shop"]]
-    for one in runner.instances:
-        place(one, 10, writers=[("pxc1.example.com", 3306)])
+    assert [users(instance) for instance in runner.instances] == [["shop"], ["shop"], ["shop"]]
+    for instance in runner.instances:
+        place(instance, 10, writers=[("pxc1.example.com", 3306)])
     done = runner.workflow("drift.yml")
     assert set(codes(done)) == {0}, done
 

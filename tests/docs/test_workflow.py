@@ -28,7 +28,7 @@ def test_command_lines_are_understood(line: str) -> None:
         parse(words)
 
 
-@pytest.mark.parametrize("example", [one.example for one in COMMANDS.values()])
+@pytest.mark.parametrize("example", [command.example for command in COMMANDS.values()])
 def test_examples_of_the_help_are_understood(example: str) -> None:
     parse(shlex.split(example))
 

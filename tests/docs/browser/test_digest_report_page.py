@@ -178,10 +178,10 @@ def brightness(page: Any, selector: str, what: str) -> int:
 def test_the_page_follows_the_scheme_and_prints_on_white(open_report: Any, scheme: str) -> None:
     page = open_report(color_scheme=scheme).page
     is_dark = scheme == "dark"
-    for selector, what in (("html", "backgroundColor"), (".chart", "backgroundColor")):
-        assert (brightness(page, selector, what) < 300) is is_dark
-    for selector, what in (("body", "color"), ("svg text", "fill"), ("code", "color")):
-        assert (brightness(page, selector, what) > 380) is is_dark
+    for selector, style in (("html", "backgroundColor"), (".chart", "backgroundColor")):
+        assert (brightness(page, selector, style) < 300) is is_dark
+    for selector, style in (("body", "color"), ("svg text", "fill"), ("code", "color")):
+        assert (brightness(page, selector, style) > 380) is is_dark
     page.emulate_media(media="print")
     assert brightness(page, "html", "backgroundColor") == 3 * 255
     assert brightness(page, "body", "color") == 0
