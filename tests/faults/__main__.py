@@ -77,7 +77,7 @@ def _tried_all(given: argparse.Namespace, servers: Sequence[str]) -> bool:
             )
             for text in tally.broken:
                 say(f"BROKEN {text}")
-        tallies.sort(key=lambda one: (one.server, ALL_KINDS.index(one.kind)))
+        tallies.sort(key=lambda tally: (tally.server, ALL_KINDS.index(tally.kind)))
     say(f"\n{table(tallies)}")
     return are_all_tried and not any(tally.broken for tally in tallies)
 

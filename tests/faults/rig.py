@@ -128,9 +128,9 @@ class Rig:
         """Return the statements of the last connection: of the watch, and of the rollback."""
         log = self._log(course.files, {}, *course.options)
         watch = log[-1][0].connection
-        statements = [one for one in log if one[0].connection == watch]
+        statements = [entry for entry in log if entry[0].connection == watch]
         # Digests are read every five seconds, so the end comes a statement earlier or later.
-        return [Boundary(course, *one, {}) for one in statements[:-2]]
+        return [Boundary(course, *entry, {}) for entry in statements[:-2]]
 
     def _log(
         self, files: str, faults: Mapping[Place, Fault], *options: str

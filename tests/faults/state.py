@@ -102,11 +102,11 @@ def put_back(instance: Instance, now: State, wanted: State) -> None:
 
 
 def _writes(now: Tables, wanted: Tables, schema: str) -> Iterator[str]:
-    for (name, found), (_, rows) in zip(now, wanted, strict=True):
-        if found == rows:
+    for (name, current), (_, rows) in zip(now, wanted, strict=True):
+        if current == rows:
             continue
         if name.endswith("_variables"):
-            for row in set(rows) - set(found):
+            for row in set(rows) - set(current):
                 yield f"INSERT OR REPLACE INTO {schema}global_variables VALUES {_values(row)}"
             continue
         yield f"DELETE FROM {schema}{name}"

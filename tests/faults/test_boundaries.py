@@ -41,7 +41,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 def boundaries(rig: Rig) -> list[list[Boundary]]:
     """The statements of an apply that plans, of one that writes, and of one that is rolled back."""
     apply, *put_back = (rig.boundaries(course) for course in COURSES)
-    begin = next(at for at, one in enumerate(apply) if "staging MEMORY" in one.sql)
+    begin = next(at for at, boundary in enumerate(apply) if "staging MEMORY" in boundary.sql)
     return [apply[:begin], apply[begin:], [*itertools.chain(*put_back)]]
 
 
@@ -51,7 +51,7 @@ def test_a_fault_leaves_nothing_half_done(
 ) -> None:
     choice = random.Random(f"{SEED} {kind}")
     for some, count in zip(boundaries, (READS, WRITES, PUT_BACK), strict=True):
-        possible = [one for one in some if can_happen(kind, one.sql)]
+        possible = [boundary for boundary in some if can_happen(kind, boundary.sql)]
         for boundary in choice.sample(possible, min(count, len(possible))):
             case = rig.attempt(boundary, kind)
             assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"
@@ -78,7 +78,9 @@ def test_an_apply_that_stands_still_takes_nothing_from_others(
     """Before a LOAD or a SAVE: whoever goes on then could publish what is not theirs."""
     choice, stops = random.Random(f"{SEED} {kind}"), Stops(rig)
     commands = [
-        one for one in boundaries[1] if "stage='LOAD" in one.sql or "stage='SAVE" in one.sql
+        boundary
+        for boundary in boundaries[1]
+        if "stage='LOAD" in boundary.sql or "stage='SAVE" in boundary.sql
     ]
     for boundary in choice.sample(commands, WRITES):
         case = stops.attempt(boundary, kind)

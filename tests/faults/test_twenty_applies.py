@@ -59,7 +59,7 @@ def values_at_runtime(instance: Instance, proxy: FaultyProxy) -> Iterator[list[i
                 f"variable_value FROM runtime_global_variables WHERE variable_name='{VARIABLE}'"
             )
             with one_at_a_time:
-                history.extend(int(str(found)) for (found,) in own.query(f"SELECT {question}"))
+                history.extend(int(str(cell)) for (cell,) in own.query(f"SELECT {question}"))
 
     proxy.watch = look
     yield history
@@ -84,8 +84,8 @@ def test_twenty_applies_at_once(instance: Instance, tmp_path: Path) -> None:
         values_at_runtime(instance, proxy) as history,
     ):
         running = [started(number, tmp_path, proxy.port) for number in APPLIES]
-        for found in [process.outcome() for process in running]:
-            assert found.code == 0, found.text
+        for outcome in [process.outcome() for process in running]:
+            assert outcome.code == 0, outcome.text
         proxy.settle()
 
     # One at a time: what one apply changes stands in one piece.

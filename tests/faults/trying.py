@@ -61,11 +61,11 @@ _COUNTED = (*CODES.values(), *ENDS, *AGAIN)
 def table(tallies: Sequence[Tally]) -> str:
     """Return the counts as a table: one line per server and kind, and a total."""
     nothing = Tally("", "").numbers()
-    found = [nothing, *(one.numbers() for one in tallies)]
+    found = [nothing, *(tally.numbers() for tally in tallies)]
     sums = [sum(column) for column in zip(*found, strict=True)]
     rows = [
         ["server", "fault", "tried", *_COUNTED, "broken"],
-        *([one.server, one.kind, *map(str, one.numbers())] for one in tallies),
+        *([tally.server, tally.kind, *map(str, tally.numbers())] for tally in tallies),
         ["all", "", *map(str, sums)],
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -123,7 +123,9 @@ def tried(server: str, kind: str, every: int) -> Tally:
             # Kinds begin at different statements, so that together they try more of them.
             step = every * (_WATCHED_STEP if course.is_watched else 1)
             begin = ALL_KINDS.index(kind) % step
-            possible = [one for one in rig.boundaries(course) if can_happen(kind, one.sql)]
+            possible = [
+                boundary for boundary in rig.boundaries(course) if can_happen(kind, boundary.sql)
+            ]
             for boundary in possible[begin::step]:
                 try:
                     if kind in STOPS:
