@@ -51,15 +51,16 @@ def command_lines() -> Iterator[tuple[str, ...]]:
         if name in NOT_RUN:
             continue
         listed = next((p.metavar for p in command.params if "--format" in p.opts), "")
-        for one in FORMATS.get(name, listed).split("|"):
-            chosen = ("--format", one) if one else ()
+        for form in FORMATS.get(name, listed).split("|"):
+            chosen = ("--format", form) if form else ()
             yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
 
 
 CONNECTING = {
     name: (*name.split(), *(ARGUMENTS | MORE).get(name, ()))
     for name, command in commands_of(build()).items()
-    if name not in NOT_RUN | STORE_ONLY and any("--host" in one.opts for one in command.params)
+    if name not in NOT_RUN | STORE_ONLY
+    and any("--host" in parameter.opts for parameter in command.params)
 }
 """What asks an instance, on its own or that of the files."""
 

@@ -44,14 +44,14 @@ class Sentinels:
         found = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         lowered = found.lower()
         known = {**self.in_columns, **(self.referenced if references else {})}
-        shown = [place for place, one in known.items() if one.lower() in lowered]
-        for place, one in known.items():
-            digests = [kind(one.encode()).hexdigest() for kind in (hashlib.sha1, hashlib.sha256)]
+        shown = [place for place, secret in known.items() if secret.lower() in lowered]
+        for place, secret in known.items():
+            digests = [kind(secret.encode()).hexdigest() for kind in (hashlib.sha1, hashlib.sha256)]
             forms = [
-                one.encode().hex(),
-                base64.b64encode(one.encode()).decode().rstrip("=").lower(),
+                secret.encode().hex(),
+                base64.b64encode(secret.encode()).decode().rstrip("=").lower(),
                 *(digests if hashes else ()),
-                *([native_hash(one).lower()] if hashes else ()),
+                *([native_hash(secret).lower()] if hashes else ()),
             ]
             shown += [f"{place} as {form}" for form in forms if form in lowered]
         return shown

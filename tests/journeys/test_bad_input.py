@@ -25,9 +25,9 @@ def test_a_mistake_in_the_files(
     """`tests/golden/config` has the text and the place of each mistake."""
     sandbox_project.write(text)
     before = dump(sandbox_instance)
-    for found in (plan(), apply(), proxyctl("drift")):
-        ended(found, 1, *parts, "1 mistake in the files")
-        assert found.out == ""
+    for outcome in (plan(), apply(), proxyctl("drift")):
+        ended(outcome, 1, *parts, "1 mistake in the files")
+        assert outcome.out == ""
     machine = plan("--format", "json")
     error = machine.json["error"]
     assert (machine.code, error["type"], error["exit_code"]) == (1, "ConfigError", 1)

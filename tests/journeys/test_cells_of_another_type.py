@@ -37,7 +37,7 @@ def mended(instance: Instance) -> None:
     """Send the statements that the doctor offers, until it finds no such cell."""
     for _ in range(3):
         found = proxyctl("doctor", "--format", "json", "--no-ask").json["findings"]
-        fixes = [one["fix"] for one in found if one["code"] == "mistyped-cells"]
+        fixes = [finding["fix"] for finding in found if finding["code"] == "mistyped-cells"]
         for fix in fixes:
             instance.execute(*fix.split("; then "))
         if not fixes:

@@ -103,13 +103,20 @@ def test_a_page_of_one_instance_has_no_load_by_instance(
 
 def test_suggestions_see_the_sums_of_all(offline: Project, fleet: list[Sandbox]) -> None:
     document = proxyctl("digest", "suggest", "--all", "--format", "json").json
-    assert [one["name"] for one in document["instances"]] == ["px1", "px2", "px3"]
+    assert [instance["name"] for instance in document["instances"]] == ["px1", "px2", "px3"]
     assert (document["digests"], document["failed"]) == (2, [])
-    by_kind = {(one["kind"], one["digest_text"]): one for one in document["suggestions"]}
+    by_kind = {
+        (suggestion["kind"], suggestion["digest_text"]): suggestion
+        for suggestion in document["suggestions"]
+    }
     reads = by_kind["reads", "SELECT total FROM orders WHERE id = ?"]
     assert reads["rule"]["destination_hostgroup"] == 20
     alone = proxyctl("digest", "suggest", "--instance", "px1", "--format", "json").json
-    texts = {one["digest_text"] for one in alone["suggestions"] if one["kind"] == "reads"}
+    texts = {
+        suggestion["digest_text"]
+        for suggestion in alone["suggestions"]
+        if suggestion["kind"] == "reads"
+    }
     assert "SELECT total FROM orders WHERE id = ?" not in texts  # 60 calls are too few
     # 4 a second and instance, of which a cache of one second answers 3.
     cached = by_kind["cache", "SELECT code FROM countries"]
@@ -150,7 +157,7 @@ def test_suggestions_name_the_instances_that_they_lack(
     _add(offline, fleet, DOWN)
     found = proxyctl("digest", "suggest", "--all", "--format", "json")
     ended(found, 1, "cannot connect to 127.0.0.1:1")
-    assert [one["name"] for one in found.json["failed"]] == ["down"]
+    assert [instance["name"] for instance in found.json["failed"]] == ["down"]
     offline.write(f"version: 1\ninstances: [{DOWN}]\n")
     found = proxyctl("digest", "suggest", "--all")
     ended(found, 1, "no instance could be read", "down: cannot connect to 127.0.0.1:1")
@@ -170,8 +177,10 @@ def test_suggestions_of_a_time_in_a_store(offline: Project, fleet: list[Sandbox]
     found = proxyctl(*arguments, "--format", "json")
     ended(found, 1, "digests.db: nothing was counted at px2 in this period", "digest collect --all")
     assert "note: gone: in the store but not in the files, so left out" in found.err
-    assert [one["name"] for one in found.json["instances"]] == ["px1", "px3"]
-    [reads] = [one for one in found.json["suggestions"] if one["kind"] == "reads"]
+    assert [instance["name"] for instance in found.json["instances"]] == ["px1", "px3"]
+    [reads] = [
+        suggestion for suggestion in found.json["suggestions"] if suggestion["kind"] == "reads"
+    ]
     assert (reads["digest_text"], reads["evidence"]["calls"]) == (code, 18_000)
     add_hour(store, "px2", NOW, [row])
     assert proxyctl(*arguments).code == 0

@@ -65,27 +65,27 @@ def test_sums_are_those_of_all_instances(fleet: list[Sandbox]) -> None:
     assert everywhere["instances"] == ["px1", "px2", "px3"]
     assert (twice["sum_time"], twice["instances"]) == (5000, ["px2", "px3"])
     assert (once["sum_rows_sent"], once["instances"]) == (9, ["px3"])
-    assert sum(one["share"] for one in (twice, everywhere, once)) == pytest.approx(1)
+    assert sum(group["share"] for group in (twice, everywhere, once)) == pytest.approx(1)
 
 
 def test_a_group_may_be_an_instance(fleet: list[Sandbox]) -> None:
-    assert [(one["instance"], one["sum_time"]) for one in groups("--group", "instance")] == [
+    assert [(group["instance"], group["sum_time"]) for group in groups("--group", "instance")] == [
         ("px3", 300 + 7 + 3000 + 80),
         ("px2", 200 + 7 + 2000),
         ("px1", 100 + 7),
     ]
     found = groups("--group", "instance,digest,hostgroup", "--hostgroup", "20")
-    assert [one["instance"] for one in found] == ["px3", "px2", "px1"]
-    assert {one["digest_text"] for one in found} == {"SELECT name FROM users WHERE id = ?"}
+    assert [group["instance"] for group in found] == ["px3", "px2", "px1"]
+    assert {group["digest_text"] for group in found} == {"SELECT name FROM users WHERE id = ?"}
     ended(proxyctl("digest", "top", "--instance", "px1", "--group", "instance"), 64, "needs --all")
 
 
 def test_filters_on_groups_see_the_sums_of_all(fleet: list[Sandbox]) -> None:
-    assert [one["count_star"] for one in groups("--min-count", "10")] == [20, 40]
-    assert [one["count_star"] for one in groups("--min-count", "9", "--limit", "2")] == [20, 9]
-    assert [one["count_star"] for one in groups("--sort", "count", "--text", "UPDATE users")] == [
-        20
-    ]
+    assert [group["count_star"] for group in groups("--min-count", "10")] == [20, 40]
+    assert [group["count_star"] for group in groups("--min-count", "9", "--limit", "2")] == [20, 9]
+    assert [
+        group["count_star"] for group in groups("--sort", "count", "--text", "UPDATE users")
+    ] == [20]
 
 
 def test_text_names_the_instances_unless_all_have_it(fleet: list[Sandbox]) -> None:
@@ -110,7 +110,7 @@ def test_one_that_cannot_be_read_is_named(offline: Project, fleet: list[Sandbox]
     ended(found, 1, "cannot connect to 127.0.0.1:1")
     assert found.out.startswith("3 instances: px1, px2, px3\n")
     document = proxyctl("digest", "top", "--all", "--format", "json").json
-    assert [one["name"] for one in document["failed"]] == ["down"]
+    assert [instance["name"] for instance in document["failed"]] == ["down"]
     assert len(document["digests"]) == 3
 
 
@@ -119,8 +119,8 @@ def test_an_answer_that_ends_early_is_not_added_up(fleet: list[Sandbox]) -> None
     fleet[1].stats[TABLE].append(tuple(seen_digest("SELECT 1", digest_text=b"no text")))
     found = proxyctl("digest", "top", "--all", "--format", "json")
     assert found.code == 1
-    assert [one["name"] for one in found.json["failed"]] == ["px2"]
-    assert {one["count_star"] for one in found.json["digests"]} == {1 + 3 + 2, 10, 40}
+    assert [instance["name"] for instance in found.json["failed"]] == ["px2"]
+    assert {digest["count_star"] for digest in found.json["digests"]} == {1 + 3 + 2, 10, 40}
 
 
 def test_other_digest_variables_are_named(fleet: list[Sandbox]) -> None:

@@ -86,8 +86,8 @@ def test_growth_is_that_of_each_instance(offline: Project, fleet: list[Sandbox])
     assert (reads["instances"], writes["instances"]) == (["px1", "px2", "px3"], ["px3"])
     assert (writes["verdict"], writes["before"]["count_star"]) == ("new", 0)
     instances = found.json["instances"]
-    assert [one["is_cleared"] for one in instances] == [False, True, False]
-    assert [one["after"]["seconds"] for one in instances] == [100, 50, 100]
+    assert [instance["is_cleared"] for instance in instances] == [False, True, False]
+    assert [instance["after"]["seconds"] for instance in instances] == [100, 50, 100]
     assert found.json["after"]["count_star"] == 390
     [note] = found.json["notes"]
     assert note.startswith("px2: the counters were cleared in between")
@@ -95,7 +95,7 @@ def test_growth_is_that_of_each_instance(offline: Project, fleet: list[Sandbox])
 
 def _by_text(found: Outcome) -> list[dict[str, Any]]:
     digests: list[dict[str, Any]] = found.json["digests"]
-    return sorted(digests, key=lambda one: one["digest_text"])
+    return sorted(digests, key=lambda digest: digest["digest_text"])
 
 
 def test_the_text_names_instances_and_times(offline: Project, fleet: list[Sandbox]) -> None:
@@ -116,7 +116,9 @@ def test_a_group_may_be_an_instance(offline: Project, fleet: list[Sandbox]) -> N
     saved(offline, "before", BEFORE)
     fleet[2].stats[TABLE] = [_counted(READS, 400, 10)]
     found = diff("before", "--group", "instance,digest", "--format", "json")
-    changed = {one["instance"]: one["after"]["count_star"] for one in found.json["digests"]}
+    changed = {
+        digest["instance"]: digest["after"]["count_star"] for digest in found.json["digests"]
+    }
     assert changed == {"px1": 0, "px2": 0, "px3": 100}
     ended(proxyctl("digest", "diff", "x", "--group", "instance"), 64, "needs --all")
 
@@ -130,8 +132,8 @@ def test_after_is_by_default_all_instances_now(offline: Project, fleet: list[San
     offline.write("version: 1\n" + listed(ports, DOWN))
     found = diff("before", "--format", "json")
     ended(found, 1, "cannot connect to 127.0.0.1:1")
-    assert [one["after"]["name"] for one in found.json["instances"]] == ["px2"]
-    assert [one["name"] for one in found.json["failed"]] == ["a/b"]
+    assert [instance["after"]["name"] for instance in found.json["instances"]] == ["px2"]
+    assert [instance["name"] for instance in found.json["failed"]] == ["a/b"]
     assert found.json["digests"][0]["after"]["count_star"] == 400
     assert found.json["notes"] == [
         "gone: not in AFTER, so left out",

@@ -62,7 +62,7 @@ def with_hours(path: Path) -> None:
 
 def test_what_got_worse_is_new_or_vanished(history: CountingSandbox) -> None:
     found = regressions("--format", "json").json
-    kinds = {one["digest_text"]: one["kinds"] for one in found["digests"]}
+    kinds = {digest["digest_text"]: digest["kinds"] for digest in found["digests"]}
     assert kinds == {
         NEW: ["new"],
         OFTEN: ["more_calls"],
@@ -73,7 +73,7 @@ def test_what_got_worse_is_new_or_vanished(history: CountingSandbox) -> None:
     assert next(iter(kinds)) == NEW  # it costs most more
     assert [*kinds][-1] == GONE
     assert found["counts"]["digests"] == 5
-    [slow] = [one for one in found["digests"] if one["digest_text"] == SLOW]
+    [slow] = [digest for digest in found["digests"] if digest["digest_text"] == SLOW]
     assert (slow["before"]["average"], slow["after"]["average"]) == (10_000, 15_000)
     assert slow["share_before"] == pytest.approx(1_000_000 / 5_010_000, abs=1e-6)
     for format in ("text", "markdown", "prometheus"):
@@ -114,4 +114,10 @@ def test_an_instance_that_only_one_time_has_is_left_out(history: CountingSandbox
     add_hour(STORE, "px2", int(time.time()), [seen_digest("SELECT other FROM t", count_star=1000)])
     found = regressions("--format", "json")
     assert "px2: collected only in this period, so left out" in found.err
-    assert {one["digest_text"] for one in found.json["digests"]} == {NEW, OFTEN, SLOW, WIDE, GONE}
+    assert {digest["digest_text"] for digest in found.json["digests"]} == {
+        NEW,
+        OFTEN,
+        SLOW,
+        WIDE,
+        GONE,
+    }

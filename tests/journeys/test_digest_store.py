@@ -263,7 +263,7 @@ def test_an_instance_is_known_by_its_address(
     assert "the store previously called it px1" in collected("--all").err
     assert stored_sums(Path("digests.db")) == {READ_TEXT: (7, 7000)}
     listed = proxyctl("digest", "top", "--store", "digests.db", "--format", "json").json
-    assert [one["name"] for one in listed["instances"]] == ["px2"]
+    assert [instance["name"] for instance in listed["instances"]] == ["px2"]
 
 
 class WatchedRows(list[tuple[object, ...]]):

@@ -77,9 +77,10 @@ def run_again(shop: CountingSandbox) -> None:
 
 def catchers(found: Outcome, query: str) -> tuple[Any, Any]:
     """Return the rule_ids of each part of a digest's queries, before and after."""
-    [one] = [one for one in found.json["digests"] if one["digest_text"] == query]
+    [digest] = [digest for digest in found.json["digests"] if digest["digest_text"] == query]
     before, after = (
-        one[side] and [[outcome["rule_id"] for outcome in part["outcomes"]] for part in one[side]]
+        digest[side]
+        and [[outcome["rule_id"] for outcome in part["outcomes"]] for part in digest[side]]
         for side in ("rules_before", "rules_after")
     )
     return before, after
@@ -93,7 +94,7 @@ def test_the_rules_that_caught_a_digest_then_and_now(shop: CountingSandbox) -> N
     assert catchers(found, SLOW) == ([[1]], [[0]])
     assert catchers(found, NEW) == ([[1]], [[1]])
     assert catchers(found, GONE) == ([[1]], [[1]])
-    [slow] = [one for one in found.json["digests"] if one["digest_text"] == SLOW]
+    [slow] = [digest for digest in found.json["digests"] if digest["digest_text"] == SLOW]
     [part] = slow["rules_after"]
     assert (part["count_star"], part["outcomes"][0]["hostgroup"]) == (100, 20)
     text = regressions().out
@@ -110,8 +111,10 @@ def test_what_a_digest_leaves_open_and_what_users_have_apart(shop: CountingSandb
     run_again(shop)
     found = regressions("--format", "json")
     assert catchers(found, SLOW) == ([[1]], [[None, 5], [None, 5], [None, 5]])
-    [slow] = [one for one in found.json["digests"] if one["digest_text"] == SLOW]
-    hostgroups = [[one["hostgroup"] for one in part["outcomes"]] for part in slow["rules_after"]]
+    [slow] = [digest for digest in found.json["digests"] if digest["digest_text"] == SLOW]
+    hostgroups = [
+        [outcome["hostgroup"] for outcome in part["outcomes"]] for part in slow["rules_after"]
+    ]
     assert hostgroups == [[30, 20], [40, 40], [10, 20]]  # those with most queries first
     text = " ".join(regressions().out.split())
     assert "by rule 1 -> no rule or rule 5; fast_routing " in text

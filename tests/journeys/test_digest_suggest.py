@@ -69,7 +69,7 @@ def suggest(*arguments: str) -> Outcome:
 
 
 def of_kind(found: Outcome, kind: str) -> list[dict]:
-    return [one for one in found.json["suggestions"] if one["kind"] == kind]
+    return [suggestion for suggestion in found.json["suggestions"] if suggestion["kind"] == kind]
 
 
 def pasted(text: str) -> str:
@@ -79,11 +79,13 @@ def pasted(text: str) -> str:
 
 def test_all_proposed_rules_fit_together(seen: Project) -> None:
     found = suggest("--format", "json")
-    text = FILES + "".join(pasted(one["yaml"]) for one in found.json["suggestions"] if one["yaml"])
+    text = FILES + "".join(
+        pasted(suggestion["yaml"]) for suggestion in found.json["suggestions"] if suggestion["yaml"]
+    )
     seen.write(text)
     assert proxyctl("validate").code == 0
     replayed = proxyctl("replay", "--format", "json").json
-    kinds = {one["digest_text"]: one["kinds"] for one in replayed["digests"]}
+    kinds = {entry["digest_text"]: entry["kinds"] for entry in replayed["digests"]}
     assert kinds == {
         "SELECT total FROM orders WHERE id = ?": ["hostgroup"],
         "SELECT code FROM countries": ["cached", "hostgroup"],
@@ -96,7 +98,9 @@ def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
     seen.write(managed)
     applied()
     found = suggest("--format", "json", "--only", "cache", "--only", "reads").json
-    ids = [one["rule"]["rule_id"] for one in found["suggestions"] if one["rule"]]
+    ids = [
+        suggestion["rule"]["rule_id"] for suggestion in found["suggestions"] if suggestion["rule"]
+    ]
     assert ids
     assert all(10 < rule_id < 20 for rule_id in ids)
 

@@ -82,17 +82,19 @@ def test_what_comes_first(sandbox_project: Project, sandbox_instance: Instance) 
 
 
 def test_filters(shop: Instance) -> None:
-    assert {one["username"] for one in listed("--group", "user", "--username", "jobs")} == {"jobs"}
+    assert {group["username"] for group in listed("--group", "user", "--username", "jobs")} == {
+        "jobs"
+    }
     assert len(listed("--schemaname", "jobs")) == 2
     assert len(listed("--schemaname", "jobs", "--hostgroup", "20")) == 0
     slow = listed("--min-avg", "40ms")
     assert len(slow) == 3
-    assert all(one["avg_time"] >= 40_000 for one in slow)
+    assert all(group["avg_time"] >= 40_000 for group in slow)
     entries = ("--group", "digest,hostgroup,schema,user,client")
     both = ("--min-avg", "40ms", "--min-count", "2000")
-    assert [one["username"] for one in listed(*entries, *both)] == ["app", "jobs"]
+    assert [group["username"] for group in listed(*entries, *both)] == ["app", "jobs"]
     one = slow[0]["digest"]
-    assert [found["digest"] for found in listed("--digest", str(one).lower())] == [one]
+    assert [group["digest"] for group in listed("--digest", str(one).lower())] == [one]
     assert len(listed("--seen-since", "36500d")) == 18
     assert "filters leave" in top("--hostgroup", "20").out
     assert "No digest passes" in top("--schemaname", "none").out
@@ -111,8 +113,8 @@ def test_the_rule_that_catches_a_digest(
     fill(sandbox_instance, rows)
     text = top("--rule").out
     assert "-> hostgroup 20 (reader) by rule 20" in text
-    by_user = {one["username"]: one for one in listed("--rule", "--digest", "0x1")}
-    assert [one["rules"][0]["rule_id"] for one in by_user.values()] == [20, 20]
+    by_user = {group["username"]: group for group in listed("--rule", "--digest", "0x1")}
+    assert [group["rules"][0]["rule_id"] for group in by_user.values()] == [20, 20]
     assert by_user["other"]["count_star"] == 3
     assert "  hostgroup 10 (writer)\n" in top("--group", "hostgroup").out
     refused = proxyctl("digest", "top", "--rule", "--group", "hostgroup")
@@ -142,7 +144,7 @@ def test_statements_that_go_where_their_session_is(
 def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instance) -> None:
     fill(sandbox_instance, [digest(1, digest_text="SELECT " + "x" * 2041), digest(2)])
     assert "cut by mysql-query_digests_max_digest_length" in top().out
-    assert {one["digest"]: one["is_cut"] for one in listed()} == {
+    assert {group["digest"]: group["is_cut"] for group in listed()} == {
         "0x0000000000000001": True,
         "0x0000000000000002": False,
     }

@@ -112,7 +112,7 @@ def test_a_watch_goes_on_at_the_others_while_a_name_has_no_address(
         shown.close()
     assert events(found, "px") == ["differs", "applied", "differs", "applied"]
     assert events(found, "127.0.0.1") == ["differs", "applied", "differs", "applied"]
-    assert [one for one in events(found) if one.startswith("instances")] == [
+    assert [event for event in events(found) if event.startswith("instances")] == [
         "instances_unknown",
         "instances_known",
     ]

@@ -67,7 +67,7 @@ def test_what_somebody_did_by_hand(
         instance.run(statement)
     found = drift("--quiet")
     assert (found.code, found.err) == (2, "")
-    (text,) = {one.text for one in PATTERNS.values() if one.name == pattern}
+    (text,) = {known.text for known in PATTERNS.values() if known.name == pattern}
     assert f"MYSQL SERVERS\n  {text}\n" in found.out
     assert patterns(drift("--format", "json")) == {"MYSQL SERVERS": [pattern]}
     assert f'pattern="{pattern}"}} 1' in drift("--format", "prometheus").out

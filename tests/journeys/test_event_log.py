@@ -86,7 +86,7 @@ def test_literals_are_shown_only_on_request(log: str) -> None:
     assert (
         "    slowest: SELECT * FROM cards WHERE number = 'secret'\n" in top(log, "--literals").out
     )
-    assert [one["example"] for one in listed(log, "--literals")] == [
+    assert [digest["example"] for digest in listed(log, "--literals")] == [
         "SELECT * FROM cards WHERE number = 'secret'",
         "SELECT name FROM users WHERE id = 99",
         "INSERT INTO users VALUES (2)",
@@ -95,19 +95,19 @@ def test_literals_are_shown_only_on_request(log: str) -> None:
 
 
 def test_filters_groups_and_order(log: str) -> None:
-    assert [one["hostgroup"] for one in listed(log, "--group", "hostgroup")] == [20, 10, -1]
+    assert [group["hostgroup"] for group in listed(log, "--group", "hostgroup")] == [20, 10, -1]
     by_client = listed(log, "--group", "client,user", "--sort", "count")
-    assert [(one["client_address"], one["username"]) for one in by_client] == [
+    assert [(group["client_address"], group["username"]) for group in by_client] == [
         ("127.0.0.1", "app"),
         ("127.0.0.1", "jobs"),
     ]
-    digests = [one["digest"] for one in listed(log)]
-    assert [one["digest"] for one in listed(log, "--username", "jobs")] == digests[:1]
-    assert [one["digest"] for one in listed(log, "--text", "from%USERS")] == digests[1:2]
-    assert [one["digest"] for one in listed(log, "--digest", digests[2])] == digests[2:]
-    assert [one["digest"] for one in listed(log, "--min-count", "4")] == digests[1:2]
+    digests = [digest["digest"] for digest in listed(log)]
+    assert [digest["digest"] for digest in listed(log, "--username", "jobs")] == digests[:1]
+    assert [digest["digest"] for digest in listed(log, "--text", "from%USERS")] == digests[1:2]
+    assert [digest["digest"] for digest in listed(log, "--digest", digests[2])] == digests[2:]
+    assert [digest["digest"] for digest in listed(log, "--min-count", "4")] == digests[1:2]
     assert listed(log, "--client-address", "10.0.0.1") == []
-    assert [one["count_star"] for one in listed(log, "--hostgroup", "10")] == [2]
+    assert [digest["count_star"] for digest in listed(log, "--hostgroup", "10")] == [2]
     assert "No digest passes the filters.\n" in top(log, "--schemaname", "none").out
     assert "the filters leave 1 query with 86.9% of that time" in top(log, "--username", "jobs").out
     assert listed(log, "--seen-since", "1s") == []
@@ -128,7 +128,7 @@ def test_a_log_without_errno_says_that_errors_are_unknown(offline: Project) -> N
     older_line = line("SELECT 1", errno=None)
     older = write_log(Path("older"), [older_line, older_line])
     newer = write_log(Path("newer"), [line("SELECT 1", errno=1146)])
-    assert [(one["errors"], one["without_errno"]) for one in listed(older)] == [({}, 2)]
+    assert [(digest["errors"], digest["without_errno"]) for digest in listed(older)] == [({}, 2)]
     notes = [
         f"{n} without errno, which ProxySQL logs from 3.0 on" for n in ("2 queries", "1 query")
     ]
@@ -254,7 +254,7 @@ def test_explain_takes_the_queries_of_a_log(offline: Project) -> None:
         assert found.code == 0, found.text
         assert found.json["queries"][0]["destination_hostgroup"] == 20
     found = proxyctl("explain", "--queries", "ev", "--format", "json")
-    assert [one["destination_hostgroup"] for one in found.json["queries"]] == [20, 10, 20]
+    assert [query["destination_hostgroup"] for query in found.json["queries"]] == [20, 10, 20]
 
 
 @pytest.mark.parametrize(

@@ -160,27 +160,27 @@ class Story:
         lines += extra.splitlines()
         self.by_line.clear()
         written = None
-        for one in self.all:
-            text = one.text(self.shape, self.turn)
+        for reference in self.all:
+            text = reference.text(self.shape, self.turn)
             if text is None:
                 continue
-            if one.table != written:
-                written = one.table
+            if reference.table != written:
+                written = reference.table
                 lines.append(f"{written}:")
-            if one.number % 2:
-                self.project.monkeypatch.setenv(f"TEXT_{one.number}", text)
-                reference = f"{{env: TEXT_{one.number}}}"
+            if reference.number % 2:
+                self.project.monkeypatch.setenv(f"TEXT_{reference.number}", text)
+                value = f"{{env: TEXT_{reference.number}}}"
             else:
-                self.project.write(f"{text}\n", f"text{one.number}")
-                reference = f"{{file: text{one.number}}}"
-            if one.column == "password" and "\n" not in text:  # a command prints one line
-                self.project.write(f"{text}\n", f"text{one.number}")
-                reference = f"{{command: [cat, text{one.number}]}}"
-            cells = [*one.lines, f"{one.column}: {reference}"]
-            dash = "" if one.table == "variables" else "- "
+                self.project.write(f"{text}\n", f"text{reference.number}")
+                value = f"{{file: text{reference.number}}}"
+            if reference.column == "password" and "\n" not in text:  # a command prints one line
+                self.project.write(f"{text}\n", f"text{reference.number}")
+                value = f"{{command: [cat, text{reference.number}]}}"
+            cells = [*reference.lines, f"{reference.column}: {value}"]
+            dash = "" if reference.table == "variables" else "- "
             for position, cell in enumerate(cells):
                 lines.append(f"  {dash if position == 0 else ' ' * len(dash)}{cell}")
-                self.by_line[len(lines)] = one
+                self.by_line[len(lines)] = reference
         self.project.write("\n".join(lines) + "\n")
 
     def run(self, *arguments: str) -> Outcome:
@@ -197,7 +197,7 @@ class Story:
 
     def edit_by_hand(self) -> None:
         """Delete and change a row of every table; RUNTIME gets every other edit, DISK none."""
-        for number, name in enumerate(dict.fromkeys(one.table for one in self.all)):
+        for number, name in enumerate(dict.fromkeys(reference.table for reference in self.all)):
             if name != "variables":
                 row = f"WHERE rowid=(SELECT {{}}(rowid) FROM {name})"
                 self.sandbox.run(f"DELETE FROM {name} {row.format('max')}")
@@ -219,11 +219,13 @@ class Story:
             found = self.run("validate", "--format", "json")
             if found.code == 0:
                 return
-            refused = {self.by_line[one["line"]].number for one in found.json["error"]["mistakes"]}
+            refused = {
+                self.by_line[mistake["line"]].number for mistake in found.json["error"]["mistakes"]
+            }
             assert refused, found.text
-            for one in self.all:
-                has_fixed_words = one.number in refused and one.column in FIXED_TEXTS
-                one.tried += 99 if has_fixed_words else one.number in refused
+            for reference in self.all:
+                has_fixed_words = reference.number in refused and reference.column in FIXED_TEXTS
+                reference.tried += 99 if has_fixed_words else reference.number in refused
         raise AssertionError(found.text)
 
     def turn_to(self, turn: int) -> None:
@@ -315,7 +317,9 @@ def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[Story]:
 def test_no_command_shows_a_reference(story: Story) -> None:
     """Run without an instance, then with another text in every cell of it."""
     story.settle()
-    refused = {one.column for one in story.all if one.text(story.shape, 0) is None}
+    refused = {
+        reference.column for reference in story.all if reference.text(story.shape, 0) is None
+    }
     assert refused <= FIXED_TEXTS
     story.turn_to(0)
     story.run_without_instance()

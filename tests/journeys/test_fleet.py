@@ -35,15 +35,17 @@ def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list
     offline.write(SERVERS + listed(ports))
     applied("--instance", "px2")
     document = proxyctl("plan", "--all", "--format", "json").json
-    assert [one["name"] for one in document["instances"]] == ["px1", "px2", "px3"]
-    assert [one["in_sync"] for one in document["instances"]] == [False, True, False]
-    assert [one["address"] for one in document["instances"]] == [f"127.0.0.1:{p}" for p in ports]
-    assert len({one["fingerprint"] for one in document["instances"]}) == 3
+    assert [instance["name"] for instance in document["instances"]] == ["px1", "px2", "px3"]
+    assert [instance["in_sync"] for instance in document["instances"]] == [False, True, False]
+    assert [instance["address"] for instance in document["instances"]] == [
+        f"127.0.0.1:{p}" for p in ports
+    ]
+    assert len({instance["fingerprint"] for instance in document["instances"]}) == 3
     assert document["failed"] == []
     alone = proxyctl("plan", "--instance", "px3", "--format", "json").json["instances"]
     assert alone == document["instances"][2:]
     doctor = proxyctl("doctor", "--all", "--format", "json").json
-    assert [one["name"] for one in doctor["instances"]] == ["px1", "px2", "px3"]
+    assert [instance["name"] for instance in doctor["instances"]] == ["px1", "px2", "px3"]
     alone = proxyctl("doctor", "--instance", "px2", "--format", "json").json
     assert {"format": 1, **doctor["instances"][1]} == alone
 
@@ -125,7 +127,7 @@ def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     again = proxyctl("apply", "--all", *options, "--max-unavailable", "2")
     assert again.out.endswith("Fleet of 3 instances: 1 applied: px3; 1 in sync; 1 failed: px2.\n")
     plans = proxyctl("plan", "--all", "--format", "json").json["instances"]
-    assert [one["in_sync"] for one in plans] == [True, False, True]
+    assert [instance["in_sync"] for instance in plans] == [True, False, True]
 
 
 @pytest.fixture
@@ -242,7 +244,7 @@ def test_one_that_is_gone_after_its_plan_is_skipped(offline: Project) -> None:
     with ExitStack() as stack:
         made = [stack.enter_context(Sandbox()) for _ in range(3)]
         made[1].options.before_statement = refuse_locks
-        ports = [one.port for one in made]
+        ports = [sandbox.port for sandbox in made]
         offline.write(SERVERS + listed(ports))
         found = apply_all(SKIP)
         ended(found, 4)
@@ -325,7 +327,7 @@ def test_a_rollout_stops_there(targets: list[Target], ports: list[int]) -> None:
     targets[1] = Failing(targets[1].login, targets[1].files)
     approved = plan_fleet(targets, PlanOptions(), workers=1)
     rolled = roll_out(targets, approved, RolloutRequest(ApplyRequest(PlanOptions()))).rolled
-    assert [str(one.state) for one in rolled] == ["applied", "failed", "not touched"]
+    assert [str(outcome.state) for outcome in rolled] == ["applied", "failed", "not touched"]
     error = rolled[1].error
     assert isinstance(error, ApplyError)
     assert error.message.startswith(BUG)

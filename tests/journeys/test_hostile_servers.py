@@ -189,9 +189,11 @@ def test_a_server_whose_key_is_known(folder: Path) -> None:
         with backend.backend((server.host, server.port), account):
             pass
     scheme = OAEP(mgf=MGF1(algorithm=SHA1()), algorithm=SHA1(), label=None)
-    decrypted = private.decrypt(next(one for one in server.heard if len(one) == 256), scheme)
+    decrypted = private.decrypt(
+        next(packet for packet in server.heard if len(packet) == 256), scheme
+    )
     salt = itertools.cycle(SALT)
-    assert bytes(one ^ other for one, other in zip(decrypted, salt, strict=False)) == SAID
+    assert bytes(byte ^ other for byte, other in zip(decrypted, salt, strict=False)) == SAID
 
 
 OTHER_KEY = (

@@ -111,11 +111,11 @@ def test_a_password_from_a_command(sandbox_project: Project, sandbox: Sandbox) -
 def test_wrong_password(project: Project, instance: Instance) -> None:
     project.write(FILES)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "not-the-pass")
-    for found in (plan(), apply(), proxyctl("export"), proxyctl("unlock")):
+    for outcome in (plan(), apply(), proxyctl("export"), proxyctl("unlock")):
         ended(
-            found, 1, f"admin@127.0.0.1:{instance.port}: access denied", "admin-admin_credentials"
+            outcome, 1, f"admin@127.0.0.1:{instance.port}: access denied", "admin-admin_credentials"
         )
-        assert "not-the-pass" not in found.text
+        assert "not-the-pass" not in outcome.text
 
 
 def test_a_wrong_password_is_named_by_its_source(project: Project, instance: Instance) -> None:

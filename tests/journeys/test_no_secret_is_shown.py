@@ -241,7 +241,10 @@ def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
         for form in ((), ("--format", "json")):
             assert story.run("plan", *options, *form, "--debug").code == 1
     assert "--password" not in {
-        option for one in commands_of(build()).values() for p in one.params for option in p.opts
+        option
+        for command in commands_of(build()).values()
+        for p in command.params
+        for option in p.opts
     }
 
 

@@ -61,7 +61,7 @@ def statuses(sandboxes: list[Sandbox], host: str = "db2") -> list[str]:
 
 
 def states(found: Outcome) -> dict[str, str]:
-    return {one["name"]: one["state"] for one in found.json["instances"]}
+    return {instance["name"]: instance["state"] for instance in found.json["instances"]}
 
 
 def drain(*arguments: str) -> Outcome:
@@ -204,7 +204,7 @@ def test_one_that_cannot_be_read(fleet: list[Sandbox], offline: Project) -> None
     going = drain("--keep-going", "--format", "json")
     assert going.code == 4
     assert states(going) == dict.fromkeys(("px1", "px2", "px3"), "drained")
-    assert [one["name"] for one in going.json["failed"]] == ["down"]
+    assert [instance["name"] for instance in going.json["failed"]] == ["down"]
 
 
 def test_none_can_be_read(offline: Project) -> None:
@@ -255,7 +255,7 @@ def test_it_waits_for_all_of_them(fleet: list[Sandbox]) -> None:
     use(fleet[1], 0)
     thread.join(30)
     assert found[0].code == 0, found[0].text
-    assert [one["unused"] for one in found[0].json["instances"]] == [True] * 3
+    assert [instance["unused"] for instance in found[0].json["instances"]] == [True] * 3
 
 
 def test_those_that_still_use_it_are_named(fleet: list[Sandbox]) -> None:

@@ -17,9 +17,9 @@ from tests.support.commands.cli import Project
 def processes_below(pid: int) -> list[Path]:
     """Return the folders in /proc of a process and of its descendants."""
     found = [Path(f"/proc/{pid}")]
-    for one in found:
+    for folder in found:
         with suppress(OSError):  # it may have ended
-            for thread in one.glob("task/*/children"):
+            for thread in folder.glob("task/*/children"):
                 found += [Path(f"/proc/{child}") for child in thread.read_text().split()]
     return found
 
@@ -86,5 +86,5 @@ def test_no_child_gets_the_password(offline: Project) -> None:
                 if called.split(b"\0")[3:4] not in ([], [b"demo"]):
                     seen |= {called, visible(child, "environ")}
     assert demo.returncode == 0
-    assert any(b"proxyctl" in one for one in seen)
+    assert any(b"proxyctl" in text for text in seen)
     assert not sentinels.shown_in(b"\n".join(seen))

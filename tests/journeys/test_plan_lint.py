@@ -94,7 +94,7 @@ def test_the_plan_prints_the_command_that_lists_the_findings(
     assert remark
     assert remark[2] == command.replace("PORT", port)
     found = proxyctl(*shlex.split(remark[2])[1:], "--format", "json").json["findings"]
-    assert int(remark[1]) == sum(one["severity"] != "note" for one in found)
+    assert int(remark[1]) == sum(finding["severity"] != "note" for finding in found)
 
 
 @pytest.mark.parametrize(

@@ -72,4 +72,4 @@ def test_validate_says_whether_the_policies_hold(offline: Project) -> None:
         offline.write(text + POLICIES)
         found = proxyctl("validate", "--format", "json")
         assert (found.code, found.json["valid"]) == (code, code == 0)
-        assert [one["code"] for one in found.json["findings"]] == ["PX601"] * count
+        assert [finding["code"] for finding in found.json["findings"]] == ["PX601"] * count

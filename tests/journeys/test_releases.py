@@ -122,7 +122,7 @@ def test_the_doctor_examines_every_release(offline: Project, version: str) -> No
         ignored = ("--ignore", "monitor-off")
         found = proxyctl("doctor", "--no-ask", "--memory", *ignored, "--format", "json")
         assert found.code == 0, found.text
-        assert {one["code"] for one in found.json["findings"]} == {"not-saved"}
+        assert {finding["code"] for finding in found.json["findings"]} == {"not-saved"}
 
 
 # -- columns and variables that proxyctl has never heard of ----------------------------------------

@@ -64,8 +64,8 @@ def test_shards_move_only_when_that_is_allowed(project: Project) -> None:
     assert "               sharding t: table t2 would go from 10 (writer) to 20" in plan.out
     assert "allow it with --allow-shard-moves" in plan.out
     found = proxyctl("plan", "--format", "json").json["instances"][0]
-    assert {one["code"] for one in found["refusals"]} == {"shard_moves"}
-    assert {one["name"] for one in found["shard_moves"]} == {"t2"}
+    assert {refusal["code"] for refusal in found["refusals"]} == {"shard_moves"}
+    assert {move["name"] for move in found["shard_moves"]} == {"t2"}
     ended(proxyctl("apply", "--auto-approve"), 3, "table t2", "--allow-shard-moves")
     moves = replay("--format", "json", "--detailed-exitcode")
     assert moves.code == 2

@@ -69,8 +69,8 @@ def test_one_with_other_rules_has_its_own(offline: Project, fleet: list[Sandbox]
     assert f"px2  127.0.0.1:{fleet[1].port}  ProxySQL 2.7.1-sandbox\n" in found.out
     assert found.out.endswith(" 1 with no change, 2 with changes: px1, px3.\n")
     changed = {
-        tuple(instance["name"] for instance in one["instances"]): one["changed"]["count_star"]
-        for one in replay("--format", "json").json["replays"]
+        tuple(instance["name"] for instance in group["instances"]): group["changed"]["count_star"]
+        for group in replay("--format", "json").json["replays"]
     }
     assert changed == {("px1", "px3"): 1 + 3, ("px2",): 0}
 
@@ -81,7 +81,7 @@ def test_other_digest_variables_keep_instances_apart(
     fleet[2].run("SET mysql-query_digests_lowercase='true'")
     fleet[2].run("LOAD MYSQL VARIABLES TO RUNTIME")
     replays = replay("--format", "json").json["replays"]
-    assert [[one["name"] for one in each["instances"]] for each in replays] == [
+    assert [[instance["name"] for instance in each["instances"]] for each in replays] == [
         ["px1", "px2"],
         ["px3"],
     ]
@@ -104,7 +104,7 @@ def test_one_that_cannot_be_read_is_named(offline: Project, fleet: list[Sandbox]
     assert "cannot connect to 127.0.0.1:1" in found.out
     assert found.out.endswith("3 with changes: px1, px2, px3, 1 not read: down.\n")
     document = replay("--format", "json").json
-    assert [one["name"] for one in document["failed"]] == ["down"]
+    assert [instance["name"] for instance in document["failed"]] == ["down"]
     assert len(document["replays"]) == 1
     ended(replay("--digests", "x.jsonl"), 64, "--digests cannot be used with --all")
 

@@ -55,7 +55,7 @@ def weights(ports: list[int]) -> list[str | None]:
 def rollouts(name: str = "px1") -> list[str | None]:
     """Return the rollouts of an instance's snapshots, newest first."""
     instances = proxyctl("history", "--all", "--format", "json").json["instances"]
-    (found,) = [one["snapshots"] for one in instances if one["name"] == name]
+    (found,) = [instance["snapshots"] for instance in instances if instance["name"] == name]
     return [snapshot["rollout"] for snapshot in found]
 
 
@@ -74,7 +74,7 @@ def test_a_rollout_is_taken_back_and_that_too(project: Project, ports: list[int]
     expected = f"back to before rollout {second['rollout']}, apply of ./proxyctl.yaml by "
     assert shown.err.startswith(expected)
     plans = proxyctl("rollback", "--all", "--dry-run", "--format", "json").json
-    assert [one["in_sync"] for one in plans["instances"]] == [False] * 3
+    assert [instance["in_sync"] for instance in plans["instances"]] == [False] * 3
     ended(proxyctl("rollback", "--all"), 64, "rollback asks for approval", "--auto-approve")
     assert weights(ports) == before == ["5"] * 3
 
@@ -92,7 +92,7 @@ def test_a_rollout_is_taken_back_and_that_too(project: Project, ports: list[int]
     assert again["taken_back"] == rollouts()[1]
     assert again["rollout"] == rollouts()[0]
     assert again["not_part"] == []
-    assert [one["state"] for one in again["instances"]] == ["applied"] * 3
+    assert [instance["state"] for instance in again["instances"]] == ["applied"] * 3
 
 
 def test_an_older_rollout(project: Project, ports: list[int]) -> None:
@@ -245,8 +245,8 @@ def test_a_snapshot_that_may_be_of_the_rollout(project: Project, ports: list[int
     write(project, ports, 5)
     apply_all()
     path = max(
-        (one for one in project.snapshots() if str(ports[2]) in one.parent.name),
-        key=lambda one: one.name,
+        (snapshot for snapshot in project.snapshots() if str(ports[2]) in snapshot.parent.name),
+        key=lambda snapshot: snapshot.name,
     )
     edited(path, b'"format": 1', b'"format": 9')
     found = rollback_all()

@@ -46,7 +46,7 @@ def test_hits_are_those_of_all_instances(fleet: list[Sandbox]) -> None:
     document = proxyctl("rules", "--all", "--format", "json").json
     assert [(rule["rule_id"], rule["hits"]) for rule in document["rules"]] == [(10, 0), (20, 60)]
     assert (document["never_hit"], document["differing"]) == ([10], [])
-    assert [one["hits"] for one in document["instances"]] == [10, 20, 30]
+    assert [instance["hits"] for instance in document["instances"]] == [10, 20, 30]
 
 
 def test_a_rule_that_differs_names_its_instances(fleet: list[Sandbox]) -> None:

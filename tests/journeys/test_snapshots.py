@@ -58,7 +58,7 @@ def test_a_snapshot_by_hand_holds_everything(project: Project, instance: Instanc
 def test_only_the_newest_are_kept(sandbox_project: Project) -> None:
     for _ in range(22):
         assert proxyctl("snapshot").code == 0
-    assert [one["number"] for one in history()] == [*range(1, 21)]
+    assert [snapshot["number"] for snapshot in history()] == [*range(1, 21)]
 
 
 # -- files that cannot be used --------------------------------------------------------------------

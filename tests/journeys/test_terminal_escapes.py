@@ -39,8 +39,10 @@ INSIDE = re.compile(r"##\w*\[")
 
 YAML = '"{}"'.format(
     "".join(
-        one if one.isascii() and one.isprintable() and one not in '"\\' else f"\\U{ord(one):08x}"
-        for one in HOSTILE
+        character
+        if character.isascii() and character.isprintable() and character not in '"\\'
+        else f"\\U{ord(character):08x}"
+        for character in HOSTILE
     )
 )
 SQL = HOSTILE.replace("'", "''").replace("\n", "'||char(10)||'")

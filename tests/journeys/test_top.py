@@ -82,7 +82,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 def place(app: TopApp, text: str) -> int:
     """Return the number of the screen line with a text."""
-    [found] = [number for number, one in enumerate(screen(app)) if text in one]
+    [found] = [number for number, line in enumerate(screen(app)) if text in line]
     return found
 
 
@@ -224,7 +224,9 @@ def test_keys_that_end_it(shop: Instance) -> None:
 
 def test_the_page_names_every_key() -> None:
     page = (ROOT / "docs/how-to/top.md").read_text(encoding="utf-8")
-    assert [one.key for one in KEYS if f"`{one.key_display or one.key}`" not in page] == []
+    assert [
+        binding.key for binding in KEYS if f"`{binding.key_display or binding.key}`" not in page
+    ] == []
 
 
 def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:
@@ -287,9 +289,11 @@ def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Insta
             looker.look(0)
             # Records about answers begin with a blank.
             asked = [line for line in sent if not line.startswith(" ")]
-            assert all(one.startswith("SELECT ") and "_reset" not in one for one in asked)
-            assert sum(DIGESTS in one for one in asked) <= 1
-            return any("runtime_mysql_query_rules" in one for one in asked)
+            assert all(
+                statement.startswith("SELECT ") and "_reset" not in statement for statement in asked
+            )
+            assert sum(DIGESTS in statement for statement in asked) <= 1
+            return any("runtime_mysql_query_rules" in statement for statement in asked)
 
         assert [reads_rules(), reads_rules()] == [True, False]
         instance.execute("INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (5, 1, 1)")

@@ -242,14 +242,14 @@ CASES = [
 def test_each_finding(offline: Project, case: UpgradeCase) -> None:
     offline.write(f"{HEAD}proxysql_version: {case.before}\n{case.files}")
     found = proxyctl("upgrade-check", "--to", case.to, "--format", "json")
-    of_code = [one for one in found.json["findings"] if one["code"] == case.code]
-    fitting = [one for one in of_code if case.message in one["message"]]
+    of_code = [finding for finding in found.json["findings"] if finding["code"] == case.code]
+    fitting = [finding for finding in of_code if case.message in finding["message"]]
     assert fitting, found.out
-    assert tuple(one["text"] for one in fitting[0]["relies_on"]) == case.relies_on
+    assert tuple(reliance["text"] for reliance in fitting[0]["relies_on"]) == case.relies_on
     assert all(
-        one["where"].startswith("proxyctl.yaml:")
-        for one in fitting[0]["relies_on"]
-        if not (one["text"].endswith("is not set"))
+        reliance["where"].startswith("proxyctl.yaml:")
+        for reliance in fitting[0]["relies_on"]
+        if not (reliance["text"].endswith("is not set"))
     )
     assert found.code == (2 if found.json["decisions"] else 0)
 
@@ -257,7 +257,7 @@ def test_each_finding(offline: Project, case: UpgradeCase) -> None:
 def test_files_that_rely_on_nothing(offline: Project) -> None:
     offline.write(f"{HEAD}proxysql_version: 3.0.3\n{SERVERS}{USERS}{_rule('match_digest: x')}")
     found = proxyctl("upgrade-check", "--to", "3.0.4", "--format", "json")
-    codes = [one["code"] for one in found.json["findings"]]
+    codes = [finding["code"] for finding in found.json["findings"]]
     assert codes == ["security-fixes-missing", "new-in-release", "not-proven"]
     assert (found.code, found.json["decisions"]) == (0, 0), found.out
 
@@ -282,8 +282,8 @@ def test_a_log_decides_which_digests_change(offline: Project) -> None:
     hashes = {10: "0x0D606F0A70E52E6E", 11: "0x1C46AE529DD5A40E", 12: "0x1111111111111111"}
     hinted = digest("SELECT /*+ x */ a FROM t").hexadecimal
     listed_rules = "".join(
-        f"  - {{rule_id: {number}, digest: '{one}', destination_hostgroup: 20, apply: true}}\n"
-        for number, one in {**hashes, 13: hinted}.items()
+        f"  - {{rule_id: {number}, digest: '{hashed}', destination_hostgroup: 20, apply: true}}\n"
+        for number, hashed in {**hashes, 13: hinted}.items()
     )
     offline.write(
         f"{HEAD}proxysql_version: 2.7.1\n{SERVERS}{USERS}mysql_query_rules:\n{listed_rules}"
@@ -406,7 +406,7 @@ def test_equal_instances_are_shown_together(offline: Project, ports: list[int]) 
     _shows(found, 1, "px1, px2, px3  3 instances alike", "1 not read: down.")
     assert found.out.count("listener-opens") == 1
     document = proxyctl("upgrade-check", "--all", "--to", "3.0.12", "--format", "json").json
-    assert [one["name"] for one in document["instances"]] == ["px1", "px2", "px3"]
+    assert [instance["name"] for instance in document["instances"]] == ["px1", "px2", "px3"]
     alone = proxyctl("upgrade-check", "--instance", "px2", "--to", "3.0.12", "--format", "json")
     assert alone.json == {"format": 1, **document["instances"][1]}
 
@@ -454,8 +454,8 @@ def _shows(found: Outcome, code: int, *parts: str) -> None:
 
 
 def _by_code(found: Outcome) -> dict[str, Any]:
-    return {one["code"]: one for one in found.json["findings"]}
+    return {finding["code"]: finding for finding in found.json["findings"]}
 
 
 def _texts(finding: Any) -> list[str]:
-    return [one["text"] for one in finding["relies_on"]]
+    return [reliance["text"] for reliance in finding["relies_on"]]

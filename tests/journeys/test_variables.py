@@ -201,9 +201,9 @@ def pending(instance: Instance, prefix: str) -> list[tuple[object, object, objec
     ]
     memory, runtime = found
     return [
-        (one.key[0], one.current, one.desired)
-        for one in differences(layout, runtime, runtime_image(layout, memory).items())
-        if one.key[0] not in RESTART_ONLY | READ_ONLY
+        (difference.key[0], difference.current, difference.desired)
+        for difference in differences(layout, runtime, runtime_image(layout, memory).items())
+        if difference.key[0] not in RESTART_ONLY | READ_ONLY
     ]
 
 

@@ -105,7 +105,9 @@ def test_harm_is_rolled_back(offline: Project, played: PlayedTraffic) -> None:
     ]
     assert destination(played.sandbox) == "10"
     assert played.samples == 3
-    purposes = [one["before"] for one in proxyctl("history", "--format", "json").json["snapshots"]]
+    purposes = [
+        snapshot["before"] for snapshot in proxyctl("history", "--format", "json").json["snapshots"]
+    ]
     assert purposes == ["rollback", "apply", "apply"]
 
 
@@ -412,7 +414,7 @@ def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     fleet[1].broken = (20,)
     done = apply("--all", *WATCH)
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
+    assert [destination(traffic.sandbox) for traffic in fleet] == ["20", "10", "10"]
     assert re.search(r"px2: the apply did harm within \d+ s, and was rolled back\n", done.out)
     assert "; the change stays in place at px1; proxyctl rollback --all " in done.out
     assert done.out.endswith(
@@ -422,29 +424,29 @@ def test_harm_in_a_batch_stops_the_rollout(fleet: list[PlayedTraffic]) -> None:
     assert "Watched px2" not in done.out
     command = done.out.partition("stays in place at px1; proxyctl ")[2].split()[:3]
     assert proxyctl(*command, "--auto-approve").code == 0
-    assert [destination(one.sandbox) for one in fleet] == ["10", "10", "10"]
+    assert [destination(traffic.sandbox) for traffic in fleet] == ["10", "10", "10"]
 
 
 def test_the_whole_batch_is_rolled_back(fleet: list[PlayedTraffic]) -> None:
     fleet[1].broken = (20,)
     done = apply("--all", *WATCH, "--max-unavailable", "2", "--format", "json")
     assert done.code == ExitCode.INCOMPLETE, done.text
-    assert [destination(one.sandbox) for one in fleet] == ["10", "10", "10"]
-    states = {one["name"]: one["state"] for one in done.json["instances"]}
+    assert [destination(traffic.sandbox) for traffic in fleet] == ["10", "10", "10"]
+    states = {instance["name"]: instance["state"] for instance in done.json["instances"]}
     assert states == {"px1": "rolled back", "px2": "rolled back", "px3": "not touched"}
-    problems = {one["name"]: one["problems"] for one in done.json["instances"]}
+    problems = {instance["name"]: instance["problems"] for instance in done.json["instances"]}
     assert problems["px1"][0] == "px1: its batch did harm at px2, and was rolled back"
     assert problems["px1"][1].startswith("seen: px2: 3 sessions wait for a connection")
-    verdicts = {one["name"]: one["verdict"] for one in done.json["watch"]}
+    verdicts = {watched["name"]: watched["verdict"] for watched in done.json["watch"]}
     assert verdicts["px2"] == "harm"
 
 
 def test_a_rollout_without_harm(fleet: list[PlayedTraffic]) -> None:
     done = apply("--all", *WATCH, "--strategy", "canary", "--format", "json")
     assert done.code == 0, done.text
-    assert [destination(one.sandbox) for one in fleet] == ["20", "20", "20"]
-    assert [one["name"] for one in done.json["watch"]] == ["px1", "px2", "px3"]
-    assert {one["verdict"] for one in done.json["watch"]} == {"within the bounds"}
+    assert [destination(traffic.sandbox) for traffic in fleet] == ["20", "20", "20"]
+    assert [watched["name"] for watched in done.json["watch"]] == ["px1", "px2", "px3"]
+    assert {watched["verdict"] for watched in done.json["watch"]} == {"within the bounds"}
 
 
 def test_an_interrupt_of_a_watched_rollout(fleet: list[PlayedTraffic]) -> None:
@@ -465,7 +467,7 @@ def test_an_instance_of_a_rollout_that_stops_answering(fleet: list[PlayedTraffic
     assert done.code == ExitCode.INCOMPLETE, done.text
     assert "px1: applied, but the watch failed: " in done.out
     assert "roll it back: proxyctl rollback 2" in done.out
-    assert [destination(one.sandbox) for one in fleet] == ["20", "10", "10"]
+    assert [destination(traffic.sandbox) for traffic in fleet] == ["20", "10", "10"]
 
 
 def test_an_instance_that_stops_before_its_batch_is_skipped(fleet: list[PlayedTraffic]) -> None:

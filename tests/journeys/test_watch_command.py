@@ -138,7 +138,7 @@ def test_files_with_mistakes_apply_nothing(synced: Fleet) -> None:
         ],
     )
     events_of_files = ["files_invalid", "files_invalid", "files_valid"]
-    assert [one for one in events(found) if one.startswith("files")] == events_of_files
+    assert [event for event in events(found) if event.startswith("files")] == events_of_files
     first = line_of(found, "files_invalid")
     assert first["message"] == "2 mistakes in the files: nothing is applied"
     assert first["details"][0].startswith("proxyctl.yaml:13:52: mysql_users[0].defaul_hostgroup")
@@ -218,7 +218,9 @@ def test_nothing_is_applied_while_the_pause_file_exists(synced: Fleet) -> None:
         *("--apply", "--pause-file", "pause"), steps=[begin, nothing, pause.unlink]
     )
     assert events(found, "px1") == ["in_sync", "paused", "differs", "applied"]
-    assert [one for one in events(found) if one in ("paused", "resumed")].count("resumed") == 1
+    assert [event for event in events(found) if event in ("paused", "resumed")].count(
+        "resumed"
+    ) == 1
     said = [line for line in map(json.loads, found.out.splitlines()) if line["name"] is None]
     assert [line["event"] for line in said] == ["paused", "resumed", "stopped"]
 
@@ -353,7 +355,7 @@ def test_errors_of_lint_are_counted_while_the_instance_differs(synced: Fleet) ->
         steps=[look(lambda: synced.write(wrong)), look(synced.edit), look(nothing)],
     )
     errors = proxyctl("lint", "--instance", "px1", "--format", "json").json["findings"]
-    count = sum(one["severity"] == "error" for one in errors)
+    count = sum(finding["severity"] == "error" for finding in errors)
     assert seen == [[count - 1] * 2, [count] * 2, [count] * 2]
 
 

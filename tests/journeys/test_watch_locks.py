@@ -67,9 +67,9 @@ def test_two_watches_apply_a_change_once(fleet: Fleet) -> None:
             env = {**os.environ, "PYTHONPATH": str(ROOT)}
             watches.append(subprocess.Popen(command, env=env, stdout=out))
         until(lambda: all(_ends_in_sync(log) for log in logs), most_s=120)
-        for one in watches:
-            one.send_signal(signal.SIGTERM)
-        assert [one.wait(60) for one in watches] == [0, 0]
+        for watch in watches:
+            watch.send_signal(signal.SIGTERM)
+        assert [watch.wait(60) for watch in watches] == [0, 0]
     assert len(fleet.project.snapshots()) == 2
     assert (fleet.weight(0), fleet.weight(1)) == ("100", "100")
 

@@ -31,7 +31,7 @@ class Fleet:
     out: list[list[dict[str, Any]]] = field(default_factory=list)
 
     def write(self, text: str = FILES) -> None:
-        ports = [self.proxy.port, *(one.port for one in self.instances[1:])]
+        ports = [self.proxy.port, *(instance.port for instance in self.instances[1:])]
         self.project.write(text + listed(ports))
 
     def watch(self, *arguments: str, steps: Sequence[Callable[[], object]] = ()) -> Outcome:
@@ -83,7 +83,9 @@ def watched_fleet(offline: Project) -> Iterator[Fleet]:
         Sandbox(variables=quiet) as px2,
         FaultyProxy(px1.host, px1.port) as proxy,
     ):
-        instances = [Instance(one.host, one.port, sandbox=one) for one in (px1, px2)]
+        instances = [
+            Instance(sandbox.host, sandbox.port, sandbox=sandbox) for sandbox in (px1, px2)
+        ]
         offline.monkeypatch.delenv("PROXYCTL_PASSWORD", raising=False)
         made = Fleet(offline, proxy, instances)
         made.write()
