@@ -141,8 +141,10 @@ def test_a_time_is_compared_with_the_time_before(proxysql: ProxySQL) -> None:
         *("--format", "json", "--limit", "100"),
     ).json
     for side, grown in (("before", less(middle, base)), ("after", less(sums(proxysql), middle))):
-        listed = {one["digest_text"]: one[side] for one in found["digests"]}
-        assert {text: (one["count_star"], one["sum_time"]) for text, one in listed.items()} == grown
+        listed = {digest["digest_text"]: digest[side] for digest in found["digests"]}
+        assert {
+            text: (digest["count_star"], digest["sum_time"]) for text, digest in listed.items()
+        } == grown
         assert found[side]["sum_time"] == sum(time for _, time in grown.values())
 
 

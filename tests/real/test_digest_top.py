@@ -75,10 +75,10 @@ def test_sums_are_those_of_the_table_to_the_microsecond(
         "sum_rows_sent",
         "entries",
     )
-    ours = {tuple(str(one[name]) for name in (*names, *sums)) for one in found}
+    ours = {tuple(str(row[name]) for name in (*names, *sums)) for row in found}
     assert ours == set(own)
     assert len(found) == len(own)
-    assert sum(one["share"] for one in found) == pytest.approx(1, abs=0.01)
+    assert sum(row["share"] for row in found) == pytest.approx(1, abs=0.01)
     assert found[-1]["cumulative_share"] == pytest.approx(1)
 
 
@@ -100,11 +100,11 @@ def test_hits_of_rules(rig: Rig, project: Project) -> None:
     found: dict[int, int] = {}
     while found != wanted and time.monotonic() < deadline:
         report = proxyctl("rules", "--format", "json").json
-        found = {one["rule_id"]: one["hits"] for one in report["rules"]}
+        found = {rule["rule_id"]: rule["hits"] for rule in report["rules"]}
         time.sleep(0.1)
     assert found == wanted
     assert report["never_hit"] == [3]
-    assert [round(one["share"], 3) for one in report["rules"]] == [0.667, 0.333, 0.0]
+    assert [round(rule["share"], 3) for rule in report["rules"]] == [0.667, 0.333, 0.0]
     own = rig.server.instance.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
     assert {int(n or 0): int(h or 0) for n, h in own} == wanted
     rig.server.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")

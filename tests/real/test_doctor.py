@@ -88,7 +88,7 @@ def until_found(server: ProxySQL, *codes: str) -> Iterator[Examination]:
     deadline = time.monotonic() + 30
     while True:
         found = examine(known(server), ANY_RELEASE)
-        if sorted(one.code for one in found.findings) == sorted(codes):
+        if sorted(finding.code for finding in found.findings) == sorted(codes):
             yield found
             return
         assert time.monotonic() < deadline, found.findings
@@ -101,8 +101,8 @@ def known(server: ProxySQL, *, asks: bool = True) -> Facts:
 
 
 def message(found: Examination, code: str) -> str:
-    (one,) = [one for one in found.findings if one.code == code]
-    return f"{one.where}: {one.message}"
+    (finding,) = [finding for finding in found.findings if finding.code == code]
+    return f"{finding.where}: {finding.message}"
 
 
 @pytest.mark.since("2.6.0", "its admin interface offers no TLS")
@@ -250,5 +250,5 @@ def test_a_peer_that_is_not_there(nodes: tuple[ProxySQL, ProxySQL]) -> None:
 
 
 def cluster_codes(server: ProxySQL) -> set[str]:
-    codes = (one.code for one in examine(known(server), ANY_RELEASE).findings)
+    codes = (finding.code for finding in examine(known(server), ANY_RELEASE).findings)
     return {code for code in codes if code.startswith(("peer", "cluster"))}

@@ -151,9 +151,9 @@ def listed(source: str) -> dict[str, Any]:
 
 def sums(report: dict[str, Any]) -> dict[tuple[str, ...], tuple[int, ...]]:
     return {
-        tuple(str(one[name]) for name in KEY): tuple(one[name] for name in SUMS)
-        for one in report["digests"]
-        if one["hostgroup"] != -1
+        tuple(str(digest[name]) for name in KEY): tuple(digest[name] for name in SUMS)
+        for digest in report["digests"]
+        if digest["hostgroup"] != -1
     }
 
 
@@ -170,7 +170,7 @@ def prepared(file: str) -> dict[tuple[str, ...], tuple[int, ...]]:
 def test_sums_are_those_of_the_digest_statistics(logged: Logged, offline: Project) -> None:
     report = listed(logged.file)
     found, extra = sums(report), prepared(logged.file)
-    assert report["events"]["prepared"] == sum(one[0] for one in extra.values()) > 0
+    assert report["events"]["prepared"] == sum(counts[0] for counts in extra.values()) > 0
     for key, (count, time, longest, *_) in extra.items():
         mine = found[key]
         found[key] = (mine[0] + count, mine[1] + time, max(mine[2], longest), *mine[3:])
@@ -182,13 +182,17 @@ def test_sums_are_those_of_the_digest_statistics(logged: Logged, offline: Projec
 def test_digest_texts_are_those_of_the_statistics(logged: Logged, offline: Project) -> None:
     rows = logged.server.instance.query("SELECT digest, digest_text FROM stats_mysql_query_digest")
     report = listed(logged.file)
-    assert {one["digest"]: one["digest_text"] for one in report["digests"]} == dict(rows)
-    assert all(one["is_text_proven"] for one in report["digests"])
+    assert {digest["digest"]: digest["digest_text"] for digest in report["digests"]} == dict(rows)
+    assert all(digest["is_text_proven"] for digest in report["digests"])
 
 
 def test_errors_are_known_where_the_log_has_them(logged: Logged, offline: Project) -> None:
     report = listed(logged.file)
-    errors = {one["digest_text"][:6]: one["errors"] for one in report["digests"] if one["errors"]}
+    errors = {
+        digest["digest_text"][:6]: digest["errors"]
+        for digest in report["digests"]
+        if digest["errors"]
+    }
     if has_tables(logged.server):
         assert errors == {"SELECT": {"1146": 1}, "INSERT": {"1062": 1}}
         assert report["events"]["without_errno"] == 0
@@ -230,9 +234,9 @@ def test_explain_sends_queries_where_they_went(logged: Logged, offline: Project)
         if b'"COM_STMT_PREPARE"' not in text
     ]
     pairs = [
-        (one["destination_hostgroup"], logged_line["hostgroup_id"])
-        for one, logged_line in zip(found.json["queries"], lines, strict=True)
-        if one["answered"] is None
+        (query["destination_hostgroup"], logged_line["hostgroup_id"])
+        for query, logged_line in zip(found.json["queries"], lines, strict=True)
+        if query["answered"] is None
     ]
     assert len(pairs) > 500
     assert all(foretold == true for foretold, true in pairs)
@@ -244,7 +248,9 @@ def test_explain_sends_queries_where_they_went(logged: Logged, offline: Project)
 
 def routes(explained: Outcome) -> list[tuple[str, int]]:
     """Return the digests and hostgroups; a table keeps bytes that a file replaces."""
-    return [(one["digest"], one["destination_hostgroup"]) for one in explained.json["queries"]]
+    return [
+        (query["digest"], query["destination_hostgroup"]) for query in explained.json["queries"]
+    ]
 
 
 def test_a_binary_log_is_recognised(logged: Logged, offline: Project) -> None:

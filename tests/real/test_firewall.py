@@ -155,8 +155,12 @@ def test_lint_names_who_is_blocked_and_rows_that_never_match(guarded: Rig) -> No
 def keys(subject: LintSubject, code: str) -> set[Key]:
     """Return the rows with an error; users by their name."""
     check = all_checks()[code]
-    found = (one for one in check.find(subject) if (one.severity or check.severity) == "error")
-    every = (key for one in found for key in (one.key, *one.also))
+    found = (
+        finding
+        for finding in check.find(subject)
+        if (finding.severity or check.severity) == "error"
+    )
+    every = (key for finding in found for key in (finding.key, *finding.also))
     return {key[:1] if code == "PX561" else key for key in every}
 
 

@@ -118,7 +118,7 @@ def test_when_the_writer_leaves_another_takes_its_place_at_once(
         at_once = placement(placed.instance)
         checks(1.5)
     sampler.check()
-    assert writer not in {host for found in at_once.values() for host, _ in found}
+    assert writer not in {host for servers in at_once.values() for host, _ in servers}
     assert placement(placed.instance) == at_once
     assert plan(placed, files(cluster, rest)).is_in_sync
 
@@ -276,7 +276,7 @@ def test_a_writer_hostgroup_of_another_number_has_a_writer_at_once(
     with Sampler(proxysql.instance) as sampler:
         steps = apply(proxysql, wanted, force=True)
         until(lambda: len(online(placement(proxysql.instance).get(11, set()))) == 1)
-    assert not any("again" in one for one in steps)
+    assert not any("again" in step for step in steps)
     assert all(online(sample[10] | sample.get(11, set())) for sample in sampler.samples)
 
 
@@ -307,7 +307,7 @@ def test_nobody_has_moved_where_nobody_has(proxysql: ProxySQL, cluster: GaleraCl
         proxysql, with_rule(files(cluster, HOSTS[1:], **heavy), 10, "^SELECT 1"), force=True
     )
     assert steps.count(LOAD) == 2
-    assert not any("again" in one for one in steps)
+    assert not any("again" in step for step in steps)
 
 
 def test_a_writer_that_fails_before_it_is_put_back_stays_out(

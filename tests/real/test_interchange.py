@@ -108,7 +108,7 @@ def awkward_tables(end: str = "") -> Tables:
         "proxysql_servers": [{"hostname": "p'1", "port": 6032, "comment": "it's \\d"}],
     }
     return {
-        name: (layout(name), [row(name, **one) for one in made]) for name, made in cells.items()
+        name: (layout(name), [row(name, **entry) for entry in made]) for name, made in cells.items()
     }
 
 
@@ -130,9 +130,9 @@ def rows_in(instance: Instance, of: Layout, table: str | None = None) -> list[Ro
     return [
         tuple(
             int(value) if column.is_numeric and value is not None else value
-            for column, value in zip(of.columns, one, strict=True)
+            for column, value in zip(of.columns, values, strict=True)
         )
-        for one in found
+        for values in found
     ]
 
 
@@ -191,7 +191,7 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
     places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version).content.places
     for name, rows in tables.items():
         of = layout(name)
-        running = {of.key_of(one): one for one in rows}
+        running = {of.key_of(cells): cells for cells in rows}
         ours = desired[name].rows if name in desired else {}
         for key in running.keys() | ours.keys():
             if not alike(of, running.get(key), ours.get(key)):
@@ -267,7 +267,7 @@ def test_a_script_gives_these_rows(
     for name, (of, rows) in tables.items():
         assert rows_in(real_proxysql, of) == rows, name
         assert rows_in(real_proxysql, of, f"disk.{name}") == rows, name
-    active = [one for one in tables[RULES][1] if one[1] == 1]
+    active = [rule for rule in tables[RULES][1] if rule[1] == 1]
     assert len(real_proxysql.query(f"SELECT rule_id FROM runtime_{RULES}")) == len(active)
     running = variables_in(real_proxysql)
     stored = {

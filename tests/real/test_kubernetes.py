@@ -115,7 +115,7 @@ def watch(offline: Project, mounted: Mounted) -> Iterator[subprocess.Popen[bytes
             [sys.executable, "-m", "proxyctl", *map(local, WATCH["args"])],
             env={
                 **os.environ,
-                **{one["name"]: local(one["value"]) for one in WATCH["env"]},
+                **{variable["name"]: local(variable["value"]) for variable in WATCH["env"]},
                 "PYTHONPATH": str(ROOT),
             },
             stdout=log,

@@ -99,8 +99,8 @@ def test_the_copy_goes_where_the_router_says(rig: Rig, mirror: Mirror) -> None:
     request = ClientQuery(mirror.query, "app", "shop", ADDRESSES[0], ADDRESSES[0], rig.ports[0])
     route = router.evaluate(request)
     copy = router.copy_of(request, route)
-    routes = [one for one in (None if route.is_answered else route, copy) if one is not None]
-    expected = sorted(str(one.destination_hostgroup) for one in routes)
+    routes = [way for way in (None if route.is_answered else route, copy) if way is not None]
+    expected = sorted(str(way.destination_hostgroup) for way in routes)
     rig.observe(case)
     found: list[str] = []
     with closing(rig.connect(APP)) as session, session.cursor() as cursor:
@@ -109,7 +109,11 @@ def test_the_copy_goes_where_the_router_says(rig: Rig, mirror: Mirror) -> None:
 
         def all_arrived() -> bool:
             arrived = rig.backends.take()
-            found.extend(str(one.hostgroup) for one in arrived if not one.text.startswith(b"SET "))
+            found.extend(
+                str(arrival.hostgroup)
+                for arrival in arrived
+                if not arrival.text.startswith(b"SET ")
+            )
             return len(found) >= len(expected)
 
         until(all_arrived)

@@ -275,7 +275,7 @@ def family(tmp_path: Path, offline: Project, pair: Pair) -> Iterator[ProxySQL]:
 
 def files(pair: Pair, weight: int = 1) -> str:
     """Return the files, which always name the first primary as the writer."""
-    first, second = sorted((pair.primary, pair.standby), key=lambda one: one is pair.standby)
+    first, second = sorted((pair.primary, pair.standby), key=lambda server: server is pair.standby)
     return FAMILY.format(first.port, second.port, weight)
 
 
@@ -299,8 +299,8 @@ def test_a_failover_is_no_difference_and_an_apply_keeps_it(
     pair.fail_over()
     # The monitor has the primary among the readers, too.
     until(lambda: writers(family) == [pair.primary.port] and len(places(family)) == 3)
-    for found in (plan(), proxyctl("drift")):
-        assert found.code == 0, found.text
+    for outcome in (plan(), proxyctl("drift")):
+        assert outcome.code == 0, outcome.text
     exported = proxyctl("export")
     offline.write(exported.out)
     assert plan().code == 0, exported.text

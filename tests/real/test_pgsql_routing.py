@@ -210,7 +210,7 @@ class Client:
                 self._send(b"p", password.encode())
             elif kind == b"E":
                 fields = body.split(b"\0")
-                error = next((one[1:].decode() for one in fields if one[:1] == b"M"), "?")
+                error = next((field[1:].decode() for field in fields if field[:1] == b"M"), "?")
             elif kind == b"Z":
                 return error
 

@@ -122,7 +122,7 @@ def test_the_page(proxysql: ProxySQL, steps: dict[str, str], project: Project) -
         applied()
         client.goes_on()
     assert client.failures == []
-    old, new = ([count(one, writer) for one in sampler.samples] for writer in (10, 210))
+    old, new = ([count(sample, writer) for sample in sampler.samples] for writer in (10, 210))
     assert set(old[:both]) == {1}
     assert set(new[both:]) == {1}
     assert plan().code == 0
@@ -154,7 +154,7 @@ def test_only_the_reader_hostgroup(
         applied()
         client.goes_on()
     assert client.failures == []
-    assert {count(one, 10) for one in sampler.samples} == {1}
+    assert {count(sample, 10) for sample in sampler.samples} == {1}
     assert plan().code == 0
 
 
@@ -187,7 +187,11 @@ def test_replicas_in_one_apply(
         applied()
         client.goes_on()
     assert client.failures == []
-    writers = {frozenset(online(one[10]) | online(one.get(110, set()))) for one in sampler.samples}
+    writers = {
+        frozenset(online(sample[10]) | online(sample.get(110, set()))) for sample in sampler.samples
+    }
     assert writers == {frozenset(HOSTS[:1])}
-    assert min(count(one, 20) + count(one, 120) for one in sampler.samples) >= len(HOSTS) - 1
+    assert (
+        min(count(sample, 20) + count(sample, 120) for sample in sampler.samples) >= len(HOSTS) - 1
+    )
     assert plan().code == 0

@@ -72,7 +72,7 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
     assert "--allow-shard-moves" in refused.err
     assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
     after = rig.send(APP, *QUERIES)
-    by_digest = {one["digest"]: one for one in found.json["digests"]}
+    by_digest = {replayed["digest"]: replayed for replayed in found.json["digests"]}
     for query in QUERIES:
         row = by_digest.get(digest(query).hexadecimal)
         old, new = before[query], after[query]
@@ -81,9 +81,9 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
         elif row is None:
             assert (old.hostgroup, old.answer) == (new.hostgroup, new.answer), query
         elif new.hostgroup is not None:
-            assert new.hostgroup in [one["hostgroup"] for one in row["desired"]], query
+            assert new.hostgroup in [outcome["hostgroup"] for outcome in row["desired"]], query
             assert (row["status"] == "undecided") == (len(row["desired"]) > 1), query
-    status = Counter(one["status"] for one in found.json["digests"])
+    status = Counter(replayed["status"] for replayed in found.json["digests"])
     # Where rule 15 looks into the query, the hostgroup of a digest that rule 20 moves is undecided.
     assert status == {"changed": 4, "undecided": 3}
     assert {move["name"] for move in found.json["shard_moves"]} == {"t1", "t2", "t3", "t4"}

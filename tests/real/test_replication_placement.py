@@ -56,11 +56,11 @@ def test_an_old_master_that_a_failover_removed_enters_as_a_reader(
     with Sampler(proxysql.instance) as sampler:
         apply(proxysql, files(cluster))
         if not is_read_only:
-            until(lambda: any(online(one[10]) == {OLD, NEW} for one in sampler.samples))
+            until(lambda: any(online(sample[10]) == {OLD, NEW} for sample in sampler.samples))
         else:
             wait_for_checks(proxysql, OLD)
             assert online(placement(proxysql.instance)[30]) == {OLD, NEW}
-    writers = {frozenset(online(one[10])) for one in sampler.samples}
+    writers = {frozenset(online(sample[10])) for sample in sampler.samples}
     assert writers - {frozenset({OLD, NEW})} == {frozenset({NEW})}
     assert (len(writers) == 1) is is_read_only
     assert plan(proxysql, files(cluster)).is_in_sync

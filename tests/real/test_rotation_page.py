@@ -68,7 +68,7 @@ def test_a_second_password(proxysql: ProxySQL, mariadb: MariaDB, project: Projec
         project.monkeypatch.setenv("APP_OLD_PASSWORD", OLD)
         project.monkeypatch.setenv("APP_PASSWORD", NEW)
         done = applied("-f", "app-both.yaml")
-        assert not any(one in done.text for one in (OLD, NEW, NEW.encode().hex().upper()))
+        assert not any(secret in done.text for secret in (OLD, NEW, NEW.encode().hex().upper()))
         first.goes_on()
         first.log_in_with("app", NEW)
         second.goes_on()
@@ -233,16 +233,16 @@ def test_a_cluster(three: list[ProxySQL], offline: Project, travels: bool) -> No
         use("CLUSTER_PASSWORD", password)
         wait = () if travels else ("--peer-timeout", "2")
         applied("--all", *wait, "-f", file, "-f", "instances.yaml")
-        until(lambda: all(agree(one, three) for one in three), what="members differ")
+        until(lambda: all(agree(member, three) for member in three), what="members differ")
 
     apply_at_all(f"cluster:cluster;cluster_b:{NEW}", "cluster.yaml", "cluster")
     apply_at_all(f"cluster:cluster;cluster_b:{NEW}", "cluster-b.yaml", NEW)
     three[1].restart()
-    until(lambda: all(agree(one, three) for one in three), what="members differ")
+    until(lambda: all(agree(member, three) for member in three), what="members differ")
     apply_at_all(f"cluster_b:{NEW}", "cluster-b.yaml", NEW)
     three[2].restart()
-    until(lambda: all(agree(one, three) for one in three), what="members differ")
-    assert [refused(one) for one in three] == [0, 0, 0]
-    for one in three:
-        project.connect(one.instance)
+    until(lambda: all(agree(member, three) for member in three), what="members differ")
+    assert [refused(member) for member in three] == [0, 0, 0]
+    for member in three:
+        project.connect(member.instance)
         assert plan("-f", "cluster-b.yaml").code == 0

@@ -40,7 +40,7 @@ APP = Client("app")
 
 OWN = "statements of ProxySQL's own"
 SINCE_2_6 = pytest.mark.since("2.6.0", "SHOW COUNT(*) WARNINGS goes to a server")
-MADE = {one.name: one.case for one in read() if not is_random(one.name)}
+MADE = {recorded.name: recorded.case for recorded in read() if not is_random(recorded.name)}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_draws_by_weight(rig: Rig) -> None:
     found = Counter(seen.hostgroup for seen in rig.observe(case).seen)
     assert found.keys() == expected.keys()
     # A quarter of 400 is 100; 40 off is five standard deviations, once in a million runs.
-    assert all(abs(found[one] - 400 * share) < 40 for one, share in expected.items())
+    assert all(abs(found[hostgroup] - 400 * share) < 40 for hostgroup, share in expected.items())
 
 
 def test_a_mirror_gets_the_rewritten_query(rig: Rig) -> None:
@@ -136,7 +136,9 @@ def test_a_mirror_gets_the_rewritten_query(rig: Rig) -> None:
         cursor.execute("SELECT a")
         deadline = time.monotonic() + 10
         while len(arrived) < 2 and time.monotonic() < deadline:
-            arrived += [one for one in rig.backends.take() if not one.text.startswith(b"SET ")]
+            arrived += [
+                arrival for arrival in rig.backends.take() if not arrival.text.startswith(b"SET ")
+            ]
             time.sleep(0.01)
     assert sorted(arrived) == [Arrival(4, b"SELECT b"), Arrival(5, b"SELECT b")]
     route = router_of(Case(rules, []), rig.version).evaluate(ClientQuery(b"SELECT a"))

@@ -51,7 +51,9 @@ def done(rig: Rig, query: str) -> SetForm:
             cursor.execute(query)
         except pymysql.MySQLError as error:
             errno = error.args[0]
-        arrived = [one.hostgroup for one in rig.backends.take() if one.text != b"SELECT 1"]
+        arrived = [
+            arrival.hostgroup for arrival in rig.backends.take() if arrival.text != b"SELECT 1"
+        ]
         cursor.execute("PROXYSQL INTERNAL SESSION")
         locked = json.loads(cursor.fetchall()[0][0])["locked_on_hostgroup"]
     hostgroup = arrived[-1] if arrived else None
@@ -82,7 +84,7 @@ def test_a_message_comes_before_set_and_after_use(rig: Rig, column: str) -> None
     rig.observe(case)
     router = router_of(case, rig.version)
     seen = rig.send(APP, "SET @a=1", "SET sql_mode='ANSI'", "SET NAMES nosuch", "USE shop")
-    answers = {query: one.answer for query, one in seen.items()}
+    answers = {query: result.answer for query, result in seen.items()}
     denied = "OK denied" if column == "OK_msg" else "ERR denied"
     assert answers.pop("USE shop") == "OWN"
     assert set(answers.values()) == {denied}

@@ -49,7 +49,7 @@ class Watcher:
 
 
 def hits(view: View, rule_id: int) -> int:
-    [rule] = [one for one in view.rules.rules if one.rule_id == rule_id]
+    [rule] = [rule for rule in view.rules.rules if rule.rule_id == rule_id]
     return rule.hits
 
 
@@ -68,27 +68,27 @@ def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -
     assert last is not None
     assert now is not None
     calls = {
-        one.text: round((one.calls_per_s or 0) * (now.taken_at - last.taken_at))
-        for one in view.digests.lines
-        if one.calls_per_s
+        line.text: round((line.calls_per_s or 0) * (now.taken_at - last.taken_at))
+        for line in view.digests.lines
+        if line.calls_per_s
     }
     assert sum(calls.values()) == queries
     assert calls["COMMIT"] == calls["BEGIN"] == 40
-    assert sum(one.share or 0 for one in view.digests.lines) == pytest.approx(1)
+    assert sum(line.share or 0 for line in view.digests.lines) == pytest.approx(1)
     assert view.per_s("Questions") is not None
     assert view.span_s is not None
     assert round(view.per_s("Questions") * view.span_s) >= queries
     by_hostgroup = {
-        one.counters.hostgroup: round((one.queries_per_s or 0) * view.span_s)
-        for one in view.servers
-        if one.counters.hostname == "127.0.0.1"
+        server.counters.hostgroup: round((server.queries_per_s or 0) * view.span_s)
+        for server in view.servers
+        if server.counters.hostname == "127.0.0.1"
     }
     assert by_hostgroup[20] == reads
     deadline = time.monotonic() + 30  # they come late
     while hits(view, 200) - hits(before, 200) != reads:
         assert time.monotonic() < deadline
         view = watcher.look()
-    [resting] = [one for one in view.servers if one.counters.hostname == "127.0.0.2"]
+    [resting] = [server for server in view.servers if server.counters.hostname == "127.0.0.2"]
     assert resting.counters.status == "OFFLINE_SOFT"
 
 
@@ -104,7 +104,7 @@ def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> No
                 views.append(app.view)
             if seen == "rates" and views and views[-1].per_s("Questions"):
                 return
-            if seen == "restart" and any(one.was_restarted for one in views):
+            if seen == "restart" and any(view.was_restarted for view in views):
                 return
             assert time.monotonic() < deadline, views[-1:]
             await asyncio.sleep(0.02)
@@ -125,9 +125,9 @@ def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> No
     for view in views:
         rates = [
             view.per_s("Questions"),
-            *(one.queries_per_s for one in view.servers),
-            *(one.calls_per_s for one in view.digests.lines),
-            *(one.per_s for one in view.rules.rules),
+            *(server.queries_per_s for server in view.servers),
+            *(line.calls_per_s for line in view.digests.lines),
+            *(rule.per_s for rule in view.rules.rules),
         ]
         assert all(rate is None or rate >= 0 for rate in rates)
 

@@ -194,8 +194,8 @@ class Noise:
         self._port = port
         self._is_over = threading.Event()
         self._threads = [
-            threading.Thread(target=self._run, args=(one,))
-            for one in (self._errors, self._logins, self._bursts)
+            threading.Thread(target=self._run, args=(make,))
+            for make in (self._errors, self._logins, self._bursts)
         ]
 
     def __enter__(self) -> Noise:

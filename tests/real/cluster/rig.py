@@ -26,10 +26,10 @@ def members(folder: Path, count: int = 3) -> Iterator[list[ProxySQL]]:
             for number in range(1, count + 1)
         ]
         # Closed before the processes end: a handle is no part of what is tested.
-        for one in found:
-            stack.callback(one.instance.close)
-            join(one, found)
-        until(lambda: all(agree(one, found) for one in found))
+        for member in found:
+            stack.callback(member.instance.close)
+            join(member, found)
+        until(lambda: all(agree(member, found) for member in found))
         yield found
 
 
@@ -109,16 +109,16 @@ def name(one: ProxySQL) -> str:
 
 def keep_apart(three: list[ProxySQL]) -> None:
     """Exclude admin variables from the exchange between members."""
-    for one in three:
-        set_admin(one, cluster_admin_variables_diffs_before_sync=0)
-        one.instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    for member in three:
+        set_admin(member, cluster_admin_variables_diffs_before_sync=0)
+        member.instance.execute("SAVE ADMIN VARIABLES TO DISK")
 
 
 def fleet_of(*instances: ProxySQL) -> str:
     """Return the section that names these as px1, px2 and so on."""
     rows = (
-        f"  - {{name: px{number}, host: 127.0.0.1, port: {one.port}, password: admin}}\n"
-        for number, one in enumerate(instances, 1)
+        f"  - {{name: px{number}, host: 127.0.0.1, port: {instance.port}, password: admin}}\n"
+        for number, instance in enumerate(instances, 1)
     )
     return "instances:\n" + "".join(rows)
 

@@ -57,18 +57,18 @@ def test_one_is_loaded_and_the_others_follow(
     write(project, three, TEXT.format(10))
     plan = proxyctl("plan", "--all")
     assert "One ProxySQL Cluster: px1, px2, px3; px1 is changed first.\n" in plan.out, plan.text
-    before = [loads(one) for one in three]
+    before = [loads(member) for member in three]
     done = apply_all("--strategy", strategy)
     assert done.code == 0, done.text
     assert "Fleet of 3 instances: 3 applied: px1, px2, px3.\n" in done.out
     assert done.err.count("LOAD MYSQL USERS TO RUNTIME") == 1
     assert done.err.count("LOAD MYSQL QUERY RULES TO RUNTIME") == 1
     assert done.err.count("LOAD SCHEDULER TO RUNTIME") == 3
-    for was, one in zip(before, three, strict=True):
-        assert loads(one)["mysql_users"] == was["mysql_users"] + 1
-        assert jobs(one) == [("/bin/job10",)]
+    for was, member in zip(before, three, strict=True):
+        assert loads(member)["mysql_users"] == was["mysql_users"] + 1
+        assert jobs(member) == [("/bin/job10",)]
     # One epoch everywhere: the others copied it.
-    assert len({checksums(one)["mysql_users"][1:] for one in three}) == 1
+    assert len({checksums(member)["mysql_users"][1:] for member in three}) == 1
     assert proxyctl("drift", "--all").out.endswith("Fleet of 3 instances: 3 without drift.\n")
 
 
@@ -79,7 +79,7 @@ def test_those_with_nothing_of_their_own_follow(three: list[ProxySQL], project: 
     assert done.code == 0, done.text
     assert "Fleet of 3 instances: 1 applied: px1; 2 followed: px2, px3.\n" in done.out
     again = apply_all("--format", "json").json["instances"]
-    assert [one["state"] for one in again] == ["in sync"] * 3
+    assert [instance["state"] for instance in again] == ["in sync"] * 3
 
 
 def test_they_follow_the_member_that_goes_back(three: list[ProxySQL], project: Project) -> None:
@@ -87,12 +87,12 @@ def test_they_follow_the_member_that_goes_back(three: list[ProxySQL], project: P
         write(project, three, USER.format(hostgroup))
         done = apply_all()
         assert done.code == 0, done.text
-    assert [hostgroups(one) for one in three] == [{"20"}] * 3
+    assert [hostgroups(member) for member in three] == [{"20"}] * 3
     found = proxyctl("rollback", "--all", "--auto-approve")
     assert found.code == 0, found.text
     assert "not changed by it: px2, px3\n" in found.err
     assert found.out.endswith("Fleet of 1 instance: 1 applied: px1.\n")
-    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+    assert [hostgroups(member) for member in three] == [{"10"}] * 3
 
 
 def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
@@ -107,14 +107,14 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     until(lambda: "30" in hostgroups(three[2]))
     write(project, three, TEXT.format(20))
     alone = proxyctl("plan", "--instance", "px1", "--format", "json").json["instances"][0]
-    assert [one["code"] for one in alone["refusals"]] == ["stale_member"]
+    assert [refusal["code"] for refusal in alone["refusals"]] == ["stale_member"]
     found = proxyctl("plan", "--all")
     assert found.code == 0
     assert "refused" not in found.out
     assert "One ProxySQL Cluster: px1, px2, px3; px2 is changed first.\n" in found.out
     document = proxyctl("plan", "--all", "--format", "json").json
-    warnings = {one["name"]: one["warnings"] for one in document["instances"]}
-    assert not any(one["refusals"] for one in document["instances"])
+    warnings = {instance["name"]: instance["warnings"] for instance in document["instances"]}
+    assert not any(instance["refusals"] for instance in document["instances"])
     behind = "; px2 is changed first, and this member follows"
     assert [text.endswith(behind) for text in warnings["px1"]].count(True) == 1
     assert not any(text.endswith(behind) for text in warnings["px2"] + warnings["px3"])
@@ -129,8 +129,8 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
 def test_a_member_that_pulls_nothing_is_written_directly(
     three: list[ProxySQL], project: Project
 ) -> None:
-    for one in three:
-        set_admin(one, cluster_admin_variables_diffs_before_sync=0)
+    for member in three:
+        set_admin(member, cluster_admin_variables_diffs_before_sync=0)
     set_admin(three[2], cluster_mysql_users_diffs_before_sync=0)
     write(project, three, TEXT.format(10))
     done = apply_all()
@@ -165,7 +165,7 @@ def test_a_member_that_fails_stops_the_others(three: list[ProxySQL], project: Pr
     assert "everything was restored" in done.out
     assert done.out.endswith("1 failed: px1; 2 not touched: px2, px3.\n")
     assert done.out.count("note: it may have synchronised with a changed member") == 2
-    until(lambda: [hostgroups(one) for one in three] == [{"10"}] * 3)
+    until(lambda: [hostgroups(member) for member in three] == [{"10"}] * 3)
 
 
 SPOIL = """\

@@ -46,9 +46,9 @@ def test_a_change_at_one_member_reaches_all(three: list[ProxySQL], project: Proj
     done = apply()
     assert done.code == 0, done.text
     assert "All 3 members of the ProxySQL Cluster have copied the change.\n" in done.out
-    for one in three:
-        assert hostgroups(one) == hostgroups(one, layer="disk.") == {"10"}
-        found = proxyctl("plan", "--detailed-exitcode", *at(one))
+    for member in three:
+        assert hostgroups(member) == hostgroups(member, layer="disk.") == {"10"}
+        found = proxyctl("plan", "--detailed-exitcode", *at(member))
         assert found.code == 0, found.text
 
 
@@ -58,7 +58,7 @@ def test_a_rollback_reaches_all(three: list[ProxySQL], project: Project) -> None
         assert apply().code == 0
     done = proxyctl("rollback", "--auto-approve")
     assert done.code == 0, done.text
-    assert [hostgroups(one) for one in three] == [{"10"}] * 3
+    assert [hostgroups(member) for member in three] == [{"10"}] * 3
 
 
 def test_what_does_not_synchronise_is_shown_in_the_plan(
@@ -80,7 +80,11 @@ def test_what_does_not_synchronise_is_shown_in_the_plan(
     ]
     assert apply().code == 0
     ids = "SELECT rule_id FROM mysql_query_rules"
-    assert [one.instance.query(ids) for one in three] == [[("1",), ("2",)], [("1",)], [("1",)]]
+    assert [member.instance.query(ids) for member in three] == [
+        [("1",), ("2",)],
+        [("1",)],
+        [("1",)],
+    ]
 
 
 def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Project) -> None:
@@ -93,7 +97,7 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     done = apply("--peer-timeout", "8", "--format", "json")
     assert done.code == 4, done.text
     assert done.json["applied"] is True
-    found = {one["name"]: one["reasons"] for one in done.json["peers"]}
+    found = {peer["name"]: peer["reasons"] for peer in done.json["peers"]}
     assert found[name(first)] == []
     (switched_off,) = found[name(second)]
     assert switched_off.startswith("MYSQL USERS: it answers, but has not copied the change; check")
@@ -136,7 +140,7 @@ def test_a_member_that_is_behind_is_not_made_the_newest(
     assert apply().code == 0
     write(project, USER.format(20))
     assert apply("--force").code == 0
-    assert [hostgroups(one) for one in three] == [{"20"}] * 3
+    assert [hostgroups(member) for member in three] == [{"20"}] * 3
 
 
 def test_a_load_is_later_than_the_last_one_of_the_cluster(
@@ -178,4 +182,4 @@ def test_a_server_is_drained_and_restored_at_one_member(
 def until_all_show(three: list[ProxySQL], status: str) -> None:
     """Wait until every member has the server `a` in this state at RUNTIME."""
     asked = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
-    until(lambda: [one.instance.query(asked) for one in three] == [[(status,)]] * 3)
+    until(lambda: [member.instance.query(asked) for member in three] == [[(status,)]] * 3)

@@ -25,7 +25,7 @@ def addresses(cluster: GaleraCluster) -> list[str]:
 
     def named() -> set[Node]:
         lists = [node.status("wsrep_incoming_addresses") for node in cluster.nodes.values()]
-        return {member for one in lists for member in members_in(one)}
+        return {member for text in lists for member in members_in(text)}
 
     wait_until(lambda: len(named()) == len(cluster.nodes), "every node is named by some node")
     return [str(host) for host, _ in sorted(named())]

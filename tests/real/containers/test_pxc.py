@@ -235,7 +235,7 @@ def test_a_node_is_drained_and_put_back_under_load(
     host: str, project: Project, proxysql: ProxySQLContainer, cluster: GaleraCluster
 ) -> None:
     bootstrap(proxysql)
-    others = {short(one) for one in HOSTS if one != host}
+    others = {short(other) for other in HOSTS if other != host}
     with (
         Traffic(proxysql.traffic_port, lifetime=POOL) as traffic,
         Sampler(proxysql.instance, usable=True) as sampler,
@@ -274,7 +274,7 @@ def test_a_node_is_drained_and_put_back_under_load(
         assert_in_sync()
     assert traffic.errors == []
     sampler.check()
-    assert traffic.reads.keys() == {short(one) for one in READERS}
+    assert traffic.reads.keys() == {short(reader) for reader in READERS}
     assert short(WRITER) in written_on(cluster.any_node)
 
 

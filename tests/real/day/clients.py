@@ -69,12 +69,12 @@ class Traffic(_Noting):
 
     def errors(self, began: float, ended: float) -> float:
         """Return how many errors the clients met in a time."""
-        return sum(one.errors for one in self.seconds if began < one.at <= ended)
+        return sum(second.errors for second in self.seconds if began < second.at <= ended)
 
     def is_well_since(self, moment: float, *, seconds: int = 3) -> bool:
         """Return whether the last seconds since a moment had queries, and no error."""
-        last = [one for one in self.seconds[-seconds:] if one.at > moment]
-        return len(last) == seconds and all(one.queries and not one.errors for one in last)
+        last = [second for second in self.seconds[-seconds:] if second.at > moment]
+        return len(last) == seconds and all(second.queries and not second.errors for second in last)
 
     def _end(self) -> None:
         if self._process is not None:

@@ -147,7 +147,9 @@ class Day:
 
     def _note(self, began: Chapter, done: float, says: Mapping[str | None, Sequence[str]]) -> None:
         at, ended = began.began - self._began, time.monotonic()
-        errors = {name: one.errors(began.began, ended) for name, one in self.traffic.items()}
+        errors = {
+            name: clients.errors(began.began, ended) for name, clients in self.traffic.items()
+        }
         names_by_events: dict[str, list[str]] = {}
         for name, events in says.items():
             names_by_events.setdefault(", ".join(events), []).append(name or "the watch")

@@ -127,11 +127,11 @@ def a_change_is_refused(fleet: Fleet, day: Day) -> None:
         fleet.commit("destination_hostgroup: 20", "destination_hostgroup: 30")
         day.hears(fleet.addresses, "refused")
         refusals = [("instance_refusals", pod.address, "empty_hostgroup") for pod in fleet.pods]
-        day.sees(*((one, 1) for one in refusals))
+        day.sees(*((refusal, 1) for refusal in refusals))
         assert fleet.limits() == {("150",)}
         fleet.commit()
         day.hears(fleet.addresses, *FILLED)
-        day.sees(*((one, None) for one in refusals))
+        day.sees(*((refusal, None) for refusal in refusals))
         assert fleet.limits() == {("200",)}
 
 
@@ -175,4 +175,4 @@ def the_watch_is_killed(fleet: Fleet, day: Day, edited: Pod) -> None:
         fleet.wait_for(fleet.reader, fleet.reader, fleet.writer)
         applies = [("instance_applies_total", pod.address, "success") for pod in others]
         healed = ("instance_applies_total", edited.address, "success")
-        day.sees((healed, 1), *((one, 0) for one in applies))
+        day.sees((healed, 1), *((counter, 0) for counter in applies))

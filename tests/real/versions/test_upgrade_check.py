@@ -83,7 +83,9 @@ def test_addresses_that_were_chosen_before(offline: Project, tmp_path: Path) -> 
         offline.connect(server.instance)
         (finding,) = _of(_check(server, newer), "listener-opens")
         chosen = {"pgsql-interfaces": free_port(), "admin-pgsql_ifaces": free_port()}
-        statements = [one for one in finding["fix"].split("; ") if "INSERT INTO " in one]
+        statements = [
+            statement for statement in finding["fix"].split("; ") if "INSERT INTO " in statement
+        ]
         assert len(statements) == 2
         for statement in statements:
             _, sql = statement.split("INSERT INTO ")
@@ -150,10 +152,10 @@ def _upgraded_as_said(server: ProxySQL, said: Any, before: Held, after: Held) ->
         if after["runtime rows"][table] != rows
     }
     assert changed == {"mysql_servers", "mysql_query_rules"}
-    assert [_relied(one) for one in _of(said, "not-saved")] == [
+    assert [_relied(finding) for finding in _of(said, "not-saved")] == [
         ["server 127.0.0.1:1 in hostgroup 20"]
     ]
-    assert [_relied(one) for one in _of(said, "not-loaded")] == [["rule 4"]]
+    assert [_relied(finding) for finding in _of(said, "not-loaded")] == [["rule 4"]]
     weight = "SELECT weight FROM runtime_mysql_servers WHERE hostgroup_id=20"
     assert server.instance.query(weight) == [("1",)]
     # Listeners.
@@ -162,12 +164,14 @@ def _upgraded_as_said(server: ProxySQL, said: Any, before: Held, after: Held) ->
     assert opened == {"0.0.0.0:6132", "0.0.0.0:6133"}
     assert all(address in finding["message"] for address in opened)
     # Digests, and rules by digest.
-    assert [_relied(one) for one in _of(said, "digest-may-change")] == [["rule 5"]]
+    assert [_relied(finding) for finding in _of(said, "digest-may-change")] == [["rule 5"]]
     (failing,) = _of(said, "routing-test-fails")
     assert failing["message"].startswith("rule_id: expected 5")
     assert _answer(server, "SELECT 1 -- tail") == "by the last rule"
     # Statistics.
-    (renamed,) = [one for one in _of(said, "statistics-change") if one["subject"] == "statistics"]
+    (renamed,) = [
+        finding for finding in _of(said, "statistics-change") if finding["subject"] == "statistics"
+    ]
     metrics = {row[0] for row in server.instance.query("SELECT * FROM stats_memory_metrics")}
     assert "query_digest_memory" not in metrics
     assert "mysql_query_digest_memory" in metrics
@@ -178,11 +182,11 @@ def _downgraded_as_said(said: Any, before: Held, after: Held) -> None:
     """Compare what a downgrade changed with what was said about it."""
     (downgrade,) = _of(said, "downgrade")
     assert "does not listen for PostgreSQL" in downgrade["message"]
-    assert [one["subject"] for one in _of(said, "table-gone")] == ["pgsql_servers"]
+    assert [finding["subject"] for finding in _of(said, "table-gone")] == ["pgsql_servers"]
     assert "pgsql_servers" not in after["tables"]
-    gone = [one["subject"] for one in _of(said, "variable-gone")]
+    gone = [finding["subject"] for finding in _of(said, "variable-gone")]
     assert gone == ["mysql-protocol_compression_level"]
-    refused = [one["subject"] for one in _of(said, "variable-refused")]
+    refused = [finding["subject"] for finding in _of(said, "variable-refused")]
     assert refused == ["mysql-query_digests_grouping_limit"]
     runtime = after["runtime variables"]
     assert gone[0] not in runtime
@@ -194,7 +198,7 @@ def _downgraded_as_said(said: Any, before: Held, after: Held) -> None:
     assert after["disk rows"] == before["disk rows"]
     assert after["runtime rows"] == before["runtime rows"]
     assert after["listeners"] == {
-        one for one in before["listeners"] if not one.startswith("0.0.0.0:613")
+        address for address in before["listeners"] if not address.startswith("0.0.0.0:613")
     }
 
 
@@ -226,7 +230,7 @@ def _of(said: Any, *codes: str) -> list[Any]:
 
 
 def _relied(finding: Any) -> list[str]:
-    return [one["text"] for one in finding["relies_on"]]
+    return [reliance["text"] for reliance in finding["relies_on"]]
 
 
 def _held(server: ProxySQL) -> Held:
@@ -267,7 +271,9 @@ _LISTEN = "0A"
 
 def _listeners(pid: int) -> set[str]:
     """Return the IPv4 addresses with ports on which a process listens."""
-    links = (os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink())
+    links = (
+        os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir() if handle.is_symlink()
+    )
     inodes = {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
     found = set()
     for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:

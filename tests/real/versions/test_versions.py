@@ -128,10 +128,10 @@ def test_the_doctor_looks_at_both_protocols(offline: Project, server: Server) ->
     )
     applied("--force")
     found = proxyctl("doctor", "--no-ask", "--format", "json")
-    errors = [one for one in found.json["findings"] if one["severity"] == "error"]
-    assert [(one["code"], one["where"]) for one in errors] == [
+    errors = [finding for finding in found.json["findings"] if finding["severity"] == "error"]
+    assert [(finding["code"], finding["where"]) for finding in errors] == [
         ("users-without-servers", "pgsql hostgroup 2"),
         ("hostgroup-without-servers", "pgsql hostgroup 3"),
     ]
     assert found.code == 1
-    assert "restart-pending" not in [one["code"] for one in found.json["findings"]]
+    assert "restart-pending" not in [finding["code"] for finding in found.json["findings"]]
