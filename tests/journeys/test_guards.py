@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -70,26 +71,42 @@ KEEP_A_SERVER = (
 CHOOSE_ANOTHER = "add a server to it in the same apply, or choose another hostgroup"
 ANOTHER_LOGIN = "keep admin as it is, or apply as a login that stays (--user)"
 
-REFUSED: dict[str, tuple[str, str, Edit]] = {
-    "all rules deleted": (
-        "table_emptied",
-        "check that -f names every file; without its section a table is left alone",
-        without_rules,
+
+@dataclass(frozen=True)
+class GuardCase:
+    """An edit of the files, the guard that refuses it, and the fix that the guard offers."""
+
+    guard: str
+    fix: str
+    edit: Edit
+
+
+REFUSED = {
+    "all rules deleted": GuardCase(
+        guard="table_emptied",
+        fix="check that -f names every file; without its section a table is left alone",
+        edit=without_rules,
     ),
-    "the last writer": ("empty_hostgroup", KEEP_A_SERVER, replaced(WRITER, "")),
-    "the last writer without connections": (
-        *("empty_hostgroup", KEEP_A_SERVER, replaced("500", "0")),
+    "the last writer": GuardCase(
+        guard="empty_hostgroup", fix=KEEP_A_SERVER, edit=replaced(WRITER, "")
     ),
-    "users sent to no server": (
-        *("empty_hostgroup", CHOOSE_ANOTHER, replaced(APP, APP.replace("writer", "9"))),
+    "the last writer without connections": GuardCase(
+        guard="empty_hostgroup", fix=KEEP_A_SERVER, edit=replaced("500", "0")
     ),
-    "a rule sent there": (
-        *("empty_hostgroup", CHOOSE_ANOTHER, replaced("hostgroup: 40}", "hostgroup: 9}")),
+    "users sent to no server": GuardCase(
+        guard="empty_hostgroup",
+        fix=CHOOSE_ANOTHER,
+        edit=replaced(APP, APP.replace("writer", "9")),
     ),
-    "the monitor's password": (
-        "monitor_credentials",
-        "set mysql-monitor_password in the files, or correct the reference that is empty",
-        variable('mysql-monitor_password: ""'),
+    "a rule sent there": GuardCase(
+        guard="empty_hostgroup",
+        fix=CHOOSE_ANOTHER,
+        edit=replaced("hostgroup: 40}", "hostgroup: 9}"),
+    ),
+    "the monitor's password": GuardCase(
+        guard="monitor_credentials",
+        fix="set mysql-monitor_password in the files, or correct the reference that is empty",
+        edit=variable('mysql-monitor_password: ""'),
     ),
 }
 LOCKED_OUT = {
@@ -121,21 +138,22 @@ def guarded(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(("guard", "fix", "edit"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_a_guard_refuses_once_and_then_it_is_a_state(
-    guarded: Project, instance: Instance, guard: str, fix: str, edit: Edit
+    guarded: Project, instance: Instance, case: GuardCase
 ) -> None:
     """The safe way comes before the option."""
-    guarded.write(edit(BEFORE))
+    refused = case.edit(BEFORE)
+    guarded.write(refused)
     before = held(instance)
-    ended(apply(), 3, f"(guards.{guard})\n    fix: {fix}; or allow it with --force")
+    ended(apply(), 3, f"(guards.{case.guard})\n    fix: {case.fix}; or allow it with --force")
     assert held(instance) == before
-    assert [refusal["code"] for refusal in refusals()] == [guard]
+    assert [refusal["code"] for refusal in refusals()] == [case.guard]
 
     forced = applied("--force")
     assert "(--force)" in forced.out
-    later = edit(BEFORE).replace("weight: 100", "weight: 99").replace("multiplex: false", "")
-    if guard != "table_emptied":
+    later = refused.replace("weight: 100", "weight: 99").replace("multiplex: false", "")
+    if case.guard != "table_emptied":
         later = rule("{rule_id: 7, match_digest: '^CALL', destination_hostgroup: writer}")(later)
     guarded.write(later)
     assert refusals() == []

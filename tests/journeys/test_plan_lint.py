@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import dataclass
 
 import pytest
 
@@ -28,38 +29,57 @@ REFUSING = FILES + "guards: {lint: refuse}\n"
 MENDED = FILES.replace("^SELECT", "^SELECT 1$")
 MORE = "variables: {mysql-max_connections: 3000}\n"
 
+
+@dataclass(frozen=True)
+class ChangeCase:
+    """Files before and after, options, and the exit code: 3 where the change brings the finding."""
+
+    now: str
+    wanted: str
+    code: int
+    options: tuple[str, ...] = ()
+
+
 CHANGES = {
-    "at RUNTIME already": (FILES, REFUSING + MORE, (), 2),
-    "not selected": (MENDED, REFUSING.replace("db2", "db3"), ("--only", "MYSQL SERVERS"), 2),
-    "commented": (FILES, REFUSING.replace("apply: true}", "apply: true, comment: x}"), (), 2),
-    "worded otherwise": (FILES, REFUSING.replace("^SELECT", "^(SELECT|TABLE)"), (), 2),
-    "sent elsewhere": (
-        FILES,
-        REFUSING.replace("reader: {id: 20}", "reader: {id: 21}"),
-        ("--allow-shard-moves",),
-        3,
+    "at RUNTIME already": ChangeCase(now=FILES, wanted=REFUSING + MORE, code=2),
+    "not selected": ChangeCase(
+        now=MENDED,
+        wanted=REFUSING.replace("db2", "db3"),
+        options=("--only", "MYSQL SERVERS"),
+        code=2,
     ),
-    "changed": (MENDED, REFUSING, (), 3),
-    "by another row": (
-        FILES.replace(FAMILY, ""),
-        REFUSING.replace(FAMILY, "").replace(READER, ""),
-        (),
-        3,
+    "commented": ChangeCase(
+        now=FILES, wanted=REFUSING.replace("apply: true}", "apply: true, comment: x}"), code=2
+    ),
+    "worded otherwise": ChangeCase(
+        now=FILES, wanted=REFUSING.replace("^SELECT", "^(SELECT|TABLE)"), code=2
+    ),
+    "sent elsewhere": ChangeCase(
+        now=FILES,
+        wanted=REFUSING.replace("reader: {id: 20}", "reader: {id: 21}"),
+        options=("--allow-shard-moves",),
+        code=3,
+    ),
+    "changed": ChangeCase(now=MENDED, wanted=REFUSING, code=3),
+    "by another row": ChangeCase(
+        now=FILES.replace(FAMILY, ""),
+        wanted=REFUSING.replace(FAMILY, "").replace(READER, ""),
+        code=3,
     ),
 }
-"""The files before and after, options, and the exit code: 3 where the change brings the finding."""
 
 
-@pytest.mark.parametrize(("now", "wanted", "options", "code"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("case", CHANGES.values(), ids=CHANGES)
 def test_the_guard_refuses_what_the_change_brings(
-    sandbox_project: Project, now: str, wanted: str, options: tuple[str, ...], code: int
+    sandbox_project: Project, case: ChangeCase
 ) -> None:
-    sandbox_project.write(now)
+    sandbox_project.write(case.now)
     applied()
-    sandbox_project.write(wanted)
-    found = plan(*options)
-    assert (found.code, "(guards.lint)" in found.out) == (code, code == 3), found.text
-    assert ("[error] rule 1: " in found.out, "there before: " in found.out) == (code == 3, True)
+    sandbox_project.write(case.wanted)
+    found = plan(*case.options)
+    is_new = case.code == 3
+    assert (found.code, "(guards.lint)" in found.out) == (case.code, is_new), found.text
+    assert ("[error] rule 1: " in found.out, "there before: " in found.out) == (is_new, True)
 
 
 @pytest.mark.parametrize(
