@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random, SystemRandom
 
@@ -172,24 +173,34 @@ def test_a_prepared_statement_is_evaluated_at_both_steps(rig: Rig) -> None:
     assert rig.hits(hits) == hits
 
 
+@dataclass(frozen=True)
+class RepeatCase:
+    """A group, what it matches once, and how many turns ProxySQL survives and does not."""
+
+    pattern: str
+    unit: bytes
+    survives: int
+    ends: int
+
+
+REPEATS = [
+    RepeatCase(pattern="(a|b)+c", unit=b"a", survives=800, ends=2_300),
+    RepeatCase(pattern="(?:[a-z],)*;", unit=b"a,", survives=1_600, ends=4_600),
+]
+
+
 @pytest.mark.since("2.6.0", "the limit is elsewhere")
 @pytest.mark.before(str(PCRE2), "PCRE2 does not recurse")
-@pytest.mark.parametrize(
-    ("pattern", "unit", "survives", "ends"),
-    [("(a|b)+c", b"a", 800, 2_300), ("(?:[a-z],)*;", b"a,", 1_600, 4_600)],
-)
-def test_a_repeated_group_ends_the_process(
-    tmp_path: Path, pattern: str, unit: bytes, survives: int, ends: int
-) -> None:
+@pytest.mark.parametrize("case", REPEATS, ids=lambda case: case.pattern)
+def test_a_repeated_group_ends_the_process(tmp_path: Path, case: RepeatCase) -> None:
     """The stack of a step depends on the compiler, so both cases are far from the limit."""
-    assert repeats_a_group(pattern)
-    case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
+    assert repeats_a_group(case.pattern)
     with Rig(needed_binary(), tmp_path) as rig:
-        rig.observe(case)
-        for turns in (survives, ends):
-            query = unit * turns
+        rig.observe(Case([{"rule_id": 1, "match_pattern": case.pattern}], []))
+        for turns in (case.survives, case.ends):
+            query = case.unit * turns
             with closing(rig.connect(APP)) as session, closing(session.cursor()) as cursor:
-                if turns == ends:
+                if turns == case.ends:
                     with pytest.raises(pymysql.err.OperationalError, match="Lost connection"):
                         cursor.execute(query)
                 else:
