@@ -49,7 +49,7 @@ def row(table: str, **values: Value) -> Row:
 def rows(table: str, *given: Mapping[str, Value]) -> Rows:
     """Rows by key."""
     made = [row(table, **values) for values in given]
-    return {layout(table).key_of(one): one for one in made}
+    return {layout(table).key_of(entry): entry for entry in made}
 
 
 def servers(text: str) -> Rows:
@@ -68,8 +68,8 @@ def servers_text(found: Rows) -> str:
     """Return servers as sorted text that `servers` reads; it omits defaults."""
     usual = {"status": "ONLINE", "weight": 1, "max_connections": 1000}
     made = []
-    for one in sorted(found.values(), key=repr):
-        cells = dict(zip(layout("mysql_servers").names, one, strict=True))
+    for server in sorted(found.values(), key=repr):
+        cells = dict(zip(layout("mysql_servers").names, server, strict=True))
         unusual = {name: cells[name] for name in usual if cells[name] != usual[name]}
         words = [str(cells["hostgroup_id"]), str(cells["hostname"])]
         words += [str(unusual.pop("status"))] if "status" in unusual else []

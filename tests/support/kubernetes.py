@@ -22,16 +22,16 @@ Object = dict[str, Any]
 
 def objects_of(text: str) -> list[Object]:
     """Return the objects of a manifest."""
-    return [found for found in yaml.safe_load_all(text) if found]
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def base_objects() -> dict[tuple[str, str], Object]:
     """Return the objects of the base as they are written, by kind and name."""
     kustomization = yaml.safe_load((EXAMPLE / "base" / "kustomization.yaml").read_text("utf-8"))
     return {
-        (found["kind"], found["metadata"]["name"]): found
+        (resource["kind"], resource["metadata"]["name"]): resource
         for name in kustomization["resources"]
-        for found in objects_of((EXAMPLE / "base" / name).read_text("utf-8"))
+        for resource in objects_of((EXAMPLE / "base" / name).read_text("utf-8"))
     }
 
 

@@ -96,7 +96,7 @@ def client(port: int) -> list[str]:
 
 def best(times: int, measured: Callable[[], Run]) -> Run:
     """Return the fastest of several runs: noise only ever adds time."""
-    return min((measured() for _ in range(times)), key=lambda found: found.seconds)
+    return min((measured() for _ in range(times)), key=lambda timing: timing.seconds)
 
 
 class Fastest(dict[str, Run]):
@@ -104,7 +104,7 @@ class Fastest(dict[str, Run]):
 
     def add(self, name: str, found: Run) -> None:
         before = self.get(name, found)
-        faster = min(before, found, key=lambda one: one.seconds)
+        faster = min(before, found, key=lambda timing: timing.seconds)
         self[name] = replace(faster, megabytes=max(before.megabytes, found.megabytes))
 
 

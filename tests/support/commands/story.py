@@ -44,7 +44,7 @@ def listed(ports: list[int], *more: str) -> str:
         f"  - {{name: px{number}, host: 127.0.0.1, port: {port}, password: admin}}\n"
         for number, port in enumerate(ports, 1)
     ]
-    return "instances:\n" + "".join([*lines, *(f"  - {one}\n" for one in more)])
+    return "instances:\n" + "".join([*lines, *(f"  - {entry}\n" for entry in more)])
 
 
 def plan(*arguments: str) -> Outcome:
@@ -83,6 +83,6 @@ def ended(found: Outcome, code: int, *parts: str) -> None:
 def offered(way: str) -> list[str]:
     """Return the statements that the plan offers for pending edits: `publish:` or `take back:`."""
     refusals = plan("--format", "json").json["instances"][0]["refusals"]
-    lines = [line for one in refusals for line in one["details"] if line.startswith(way)]
+    lines = [line for refusal in refusals for line in refusal["details"] if line.startswith(way)]
     texts = [line.removeprefix(way).strip() for line in lines]
     return [part for text in texts for part in text.removesuffix(";").split("; ")]

@@ -244,20 +244,23 @@ def check_page(
     """
     found = blocks_to_run(page, in_containers=in_containers)
     assert len(ran) == sum(len(block.commands()) for block in found)
-    for one in ran:
-        is_right = one.exit_code == one.command.exit_code and (is_recording or one.is_as_written())
+    for result in ran:
+        is_right = result.exit_code == result.command.exit_code and (
+            is_recording or result.is_as_written()
+        )
         assert is_right, (
-            f"{page_id(page)}:{one.command.line}: {one.command.text}\n"
-            f"exit code {one.exit_code}, expected {one.command.exit_code}\n" + "\n".join(one.output)
+            f"{page_id(page)}:{result.command.line}: {result.command.text}\n"
+            f"exit code {result.exit_code}, expected {result.command.exit_code}\n"
+            + "\n".join(result.output)
         )
 
 
 def rewrite(page: Path, ran: list[Ran]) -> None:
     """Write the real output into the page, except where `...` shortens it."""
     lines = page.read_text(encoding="utf-8").split("\n")
-    for one in reversed(ran):
-        old = one.command.output
-        if old and "..." not in [line.strip() for line in old] and not one.is_as_written():
+    for result in reversed(ran):
+        old = result.command.output
+        if old and "..." not in [line.strip() for line in old] and not result.is_as_written():
             tail = [""] * (len(old) - len("\n".join(old).rstrip("\n").split("\n")))
-            lines[one.command.line : one.command.line + len(old)] = [*one.output, *tail]
+            lines[result.command.line : result.command.line + len(old)] = [*result.output, *tail]
     page.write_text("\n".join(lines), encoding="utf-8")

@@ -211,8 +211,8 @@ def random_case(
         rule_id += random.choice((1, 1, 10))
         cells.append(rule(random, rule_id, texts, ports, options))
     if variables.get("mysql-query_digests") == "false":
-        for one in cells:
-            one.pop("digest", None)  # compared with what the session's last query left
+        for row in cells:
+            row.pop("digest", None)  # compared with what the session's last query left
     if random.random() < 0.5:
         cells[-1]["apply"] = 0
     sent = [Sent(random.choice(clients), text) for text in texts]

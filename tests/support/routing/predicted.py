@@ -108,7 +108,10 @@ def _seen(explained: Explanation, query: bytes) -> Seen:
         # The session shows the hostgroups of rules and hints, although it did not follow them.
         destinations = [step.sets.get("destination_hostgroup") for step in explained.steps]
         destinations.append(explained.hints.get("destination_hostgroup"))
-        chosen = next((int(one) for one in reversed(destinations) if one is not None), None)
+        chosen = next(
+            (int(destination) for destination in reversed(destinations) if destination is not None),
+            None,
+        )
     answer = _answer(route)
     if answer is not None:
         return Seen(None, None, answer, chosen, settings)

@@ -75,7 +75,7 @@ def _dumped(name: str, case: Case, ports: list[int], observed: Observed) -> str:
                 for seen, sent in zip(observed.seen, case.queries, strict=True)
             ],
             "hits": sorted(observed.hits.items()),
-            "digests": sorted([*one, count] for one, count in observed.digests.items()),
+            "digests": sorted([*digested, count] for digested, count in observed.digests.items()),
         }
     )
 
@@ -103,7 +103,7 @@ def _observed(line: dict[str, Any]) -> Observed:
             _case(line).queries, line["seen"], strict=True
         )
     ]
-    digests = Counter({Digested(*one): count for *one, count in line["digests"]})
+    digests = Counter({Digested(*fields): count for *fields, count in line["digests"]})
     return Observed(seen, dict(line["hits"]), digests)
 
 

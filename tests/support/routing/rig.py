@@ -63,7 +63,9 @@ class RecordingBackends:
     def __init__(self, hostgroups: range) -> None:
         self._arrivals: deque[Arrival] = deque()
         self._stack = ExitStack()
-        self._servers = {one: TcpServer(partial(self._serve, one)) for one in hostgroups}
+        self._servers = {
+            hostgroup: TcpServer(partial(self._serve, hostgroup)) for hostgroup in hostgroups
+        }
         self.ports = {hostgroup: server.port for hostgroup, server in self._servers.items()}
 
     def __enter__(self) -> Self:

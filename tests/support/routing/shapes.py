@@ -105,16 +105,16 @@ class Observed(NamedTuple):
 def differences(expected: Observed, found: Observed) -> list[str]:
     """Return the differences in words."""
     lines = [
-        f"query {number}: {one} is not {other}"
-        for number, (one, other) in enumerate(zip(expected.seen, found.seen, strict=True))
-        if one != other
+        f"query {number}: {wanted} is not {seen}"
+        for number, (wanted, seen) in enumerate(zip(expected.seen, found.seen, strict=True))
+        if wanted != seen
     ]
     if expected.hits != found.hits:
         lines.append(f"hits: {expected.hits} are not {found.hits}")
     missing, added = expected.digests - found.digests, found.digests - expected.digests
-    for one in [one for one in missing if one.digest == UNCERTAIN]:
-        like = [other for other in added if other[:-1] == one[:-1]]
-        for other in like[: missing.pop(one)]:
+    for digested in [digested for digested in missing if digested.digest == UNCERTAIN]:
+        like = [other for other in added if other[:-1] == digested[:-1]]
+        for other in like[: missing.pop(digested)]:
             added[other] -= 1
     if missing or +added:
         lines.append(f"digests: {missing} are not {+added}")
