@@ -88,9 +88,9 @@ def with_server_certificates(first_days: int, *days: int | None) -> Facts:
         Server(10, f"tls{number}", 3306, "ONLINE", use_ssl=1): NodeAnswer(
             version="8.0.36-28.1",
             offers_tls=True,
-            certificate_end=None if one is None else NOW + one * 86_400 + 60,
+            certificate_end=None if days_left is None else NOW + days_left * 86_400 + 60,
         )
-        for number, one in enumerate((first_days, *days))
+        for number, days_left in enumerate((first_days, *days))
     }
     plain = NodeAnswer(version="8.0.36-28.1", offers_tls=True, certificate_end=NOW)
     facts = with_servers(ON_1, ON_2, *asked)
@@ -105,7 +105,7 @@ def with_servers(*servers: Server) -> Facts:
 def with_log(log: str, error: str | None, ago_s: int = 5) -> Facts:
     """Return facts where db1 has this newest line in a log, and its errors began 200 s ago."""
     line = MonitorLog(log, DB1, NOW - ago_s, error, NOW - 200)
-    others = (one for one in HEALTHY.monitor_logs if (one.log, one.node) != (log, DB1))
+    others = (other for other in HEALTHY.monitor_logs if (other.log, other.node) != (log, DB1))
     return replace(HEALTHY, monitor_logs=(line, *others))
 
 

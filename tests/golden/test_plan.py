@@ -110,7 +110,7 @@ def test_plan(folder: Path, sandbox: Sandbox, offline: Project, recorded: Record
 
 def _drift_options(options: list[str]) -> list[str]:
     """Return the options that drift has too: without those that let an apply do more."""
-    return [one for one in options if one != "--discard-pending"]
+    return [option for option in options if option != "--discard-pending"]
 
 
 def _layers(sandbox: Sandbox) -> list[object]:

@@ -182,7 +182,9 @@ def _rows_of(table: str, *, is_odd: bool = False) -> st.SearchStrategy[Rows]:
     made = st.lists(one_row, max_size=4)
     if table == "mysql_users":
         made = st.builds(_with_halves, made, st.lists(st.booleans(), min_size=4, max_size=4))
-    return made.map(lambda rows: {key(one): one for one in _unique(table, rows, is_odd=is_odd)})
+    return made.map(
+        lambda rows: {key(entry): entry for entry in _unique(table, rows, is_odd=is_odd)}
+    )
 
 
 def _is_accepted(table: str, one: Row, *, is_odd: bool) -> bool:
@@ -204,14 +206,14 @@ def _unique(table: str, rows: Iterable[Row], *, is_odd: bool) -> Iterator[Row]:
     of = layout(table)
     is_families = "writer_hostgroup" in of.index and not is_odd
     taken: set[tuple[object, ...]] = set()
-    for one in rows:
+    for entry in rows:
         values = {
-            ("hostgroup" if is_families else names, *(one[of.index[name]] for name in names))
+            ("hostgroup" if is_families else names, *(entry[of.index[name]] for name in names))
             for names in (of.table.key, *of.table.unique)
         }
         if not values & taken:
             taken |= values
-            yield one
+            yield entry
 
 
 def _with_halves(rows: list[Row], splits: list[bool]) -> list[Row]:
@@ -219,11 +221,11 @@ def _with_halves(rows: list[Row], splits: list[bool]) -> list[Row]:
     index = layout("mysql_users").index
     backend, frontend = index["backend"], index["frontend"]
     made = []
-    for one, is_split in zip(rows, splits, strict=False):
-        if is_split and one[backend] == one[frontend] == 1:
-            made += [_set(one, {backend: 1, frontend: 0}), _set(one, {backend: 0, frontend: 1})]
+    for user, is_split in zip(rows, splits, strict=False):
+        if is_split and user[backend] == user[frontend] == 1:
+            made += [_set(user, {backend: 1, frontend: 0}), _set(user, {backend: 0, frontend: 1})]
         else:
-            made.append(one)
+            made.append(user)
     return made
 
 
@@ -258,7 +260,7 @@ def nodes_of_a_family(*statuses: str) -> st.SearchStrategy[Rows]:
     )
     key = layout("mysql_servers").key_of
     made = st.lists(cells.map(lambda given: row("mysql_servers", **given)), max_size=8)
-    return made.map(lambda rows: {key(one): one for one in rows})
+    return made.map(lambda rows: {key(server): server for server in rows})
 
 
 def modules_of(state: Mapping[str, object]) -> list[str]:
@@ -294,8 +296,8 @@ def drained_by(older: State, newer: State) -> bool:
     table = "mysql_servers"
     status = layout(table).index["status"]
     return any(
-        one[status] == "OFFLINE_SOFT" != newer[table].get(key, one)[status]
-        for key, one in older[table].items()
+        server[status] == "OFFLINE_SOFT" != newer[table].get(key, server)[status]
+        for key, server in older[table].items()
     )
 
 

@@ -157,7 +157,7 @@ def test_an_export_shows_exactly_the_layers_that_differ(
     assume("left out" not in exported.err)
     project.write(exported.out)
     found = planning()
-    shown = {one for m in found["modules"] for c in m["changes"] for one in c["layers"]}
+    shown = {name for m in found["modules"] for c in m["changes"] for name in c["layers"]}
     assert layer not in shown, [
         (c["table"], c["key"], c["action"], c["layers"], c["fields"])
         for m in found["modules"]

@@ -27,7 +27,7 @@ from tests.support import build
 
 def as_dicts(table: str, rows: Rows) -> list[dict[str, Value]]:
     names = build.layout(table).names
-    return [dict(zip(names, one, strict=True)) for one in rows.values()]
+    return [dict(zip(names, row, strict=True)) for row in rows.values()]
 
 
 def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None) -> Plan:

@@ -35,7 +35,7 @@ def _load(path: Path, version: Version, variables: dict[str, object] | None = No
         load_project(Sources((str(path),), variables or {}, restrict_paths=True), version=version)
     except ConfigError as error:
         # A mistake without a place is one that nobody finds.
-        lost = [one.text() for one in error.mistakes if not one.line and not variables]
+        lost = [mistake.text() for mistake in error.mistakes if not mistake.line and not variables]
         assert not lost, lost
         raise
 
@@ -137,7 +137,7 @@ def _template_words() -> Sequence[bytes]:
 def _with_table(text: bytes) -> bytes:
     """Return a file of rows after the byte that chooses its table."""
     for number, name in reversed([*enumerate(_TABLES)]):
-        if all(one.encode() in text for one in TABLES[name].key):
+        if all(column.encode() in text for column in TABLES[name].key):
             return bytes([number]) + text
     return b"\0" + text
 

@@ -96,7 +96,7 @@ def _structured() -> st.SearchStrategy[bytes]:
         return st.fixed_dictionaries(
             {key: fields[key] for key in sorted(required)},
             optional={key: fields[key] for key in sorted(fields.keys() - required)},
-        ).map(lambda found: "{ " + "; ".join(f"{k} = {v}" for k, v in found.items()) + " }")
+        ).map(lambda drawn: "{ " + "; ".join(f"{k} = {v}" for k, v in drawn.items()) + " }")
 
     sections = st.sampled_from(sorted(SECTIONS)).flatmap(
         lambda name: st.lists(entry(name), max_size=4).map(

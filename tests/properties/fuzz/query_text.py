@@ -136,7 +136,7 @@ def _patterns() -> st.SearchStrategy[bytes]:
 def _queries() -> st.SearchStrategy[bytes]:
     piece = st.sampled_from((*_digest_words(), b"SELECT ", b"a", b" ", b"1", b"FROM t"))
     return st.tuples(st.binary(min_size=1, max_size=1), st.lists(piece, max_size=30)).map(
-        lambda found: found[0] + b"".join(found[1])
+        lambda parts: parts[0] + b"".join(parts[1])
     )
 
 

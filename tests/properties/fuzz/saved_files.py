@@ -55,7 +55,7 @@ def _nearly(document: dict[str, object]) -> st.SearchStrategy[dict[str, object]]
     return st.fixed_dictionaries(
         {},
         optional={key: st.just(value) | st.just(value) | junk for key, value in document.items()},
-    ).map(lambda found: {**document, **found})
+    ).map(lambda changed: {**document, **changed})
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _plan_words() -> Sequence[bytes]:
 
 
 def _plans() -> st.SearchStrategy[bytes]:
-    return _nearly(_PLAN).map(lambda found: json.dumps(found).encode())
+    return _nearly(_PLAN).map(lambda plan: json.dumps(plan).encode())
 
 
 # -- digest statistics -----------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _digest_files() -> st.SearchStrategy[bytes]:
         | (st.integers(-5, 2**70) if isinstance(cell, int) else st.text(max_size=9))
         for name, cell in _ROW._asdict().items()
     }
-    rows = st.fixed_dictionaries(cells).map(lambda found: list(found.values()))
+    rows = st.fixed_dictionaries(cells).map(lambda row: list(row.values()))
     return st.builds(
         lambda header, given, fits: _digest_text(
             {**header, "count": len(given)} if fits else header, given
@@ -184,7 +184,7 @@ def _query_words() -> Sequence[bytes]:
 
 
 def _query_lines() -> st.SearchStrategy[bytes]:
-    return _nearly(dict(_QUERY)).map(lambda found: json.dumps(found).encode())
+    return _nearly(dict(_QUERY)).map(lambda query: json.dumps(query).encode())
 
 
 SAVED_TARGETS = (
