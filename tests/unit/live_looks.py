@@ -37,7 +37,9 @@ def digest_look(
     at: float, *entries: SeenDigest, whole: Load | None = None, is_cut: bool = False
 ) -> DigestLook:
     everything = Load(
-        len(entries), sum(one.count_star for one in entries), sum(one.sum_time for one in entries)
+        len(entries),
+        sum(digest.count_star for digest in entries),
+        sum(digest.sum_time for digest in entries),
     )
     return DigestLook(
         taken_at=at,

@@ -109,7 +109,7 @@ def test_a_digest_is_missed_where_calls_were_to_be_expected(
     found = compare(
         at(middle, *both), at(middle + seconds[1], *later, both[-1]._replace(count_star=6))
     )
-    assert {one.key: one.verdict for one in found.entries}["0xAA",] is expected
+    assert {entry.key: entry.verdict for entry in found.entries}["0xAA",] is expected
 
 
 def test_after_a_restart_the_time_begins_with_the_oldest_digest() -> None:
@@ -149,7 +149,7 @@ def test_counters_that_somebody_cleared(after: list[SeenDigest], was_cleared: bo
     assert later.was_cleared_since(before) is was_cleared
     found = compare(before, later)
     assert (found.instances[0].is_cleared, len(found.notes)) == (was_cleared, was_cleared)
-    counted = sum(one.count_star for one in after)
+    counted = sum(entry.count_star for entry in after)
     assert found.after.load.count_star == counted - (0 if was_cleared else 10)
 
 
@@ -184,7 +184,7 @@ def test_variables_that_changed(
 
 def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
     found = compare(at(1100, row(100_000, 10**6)), at(1200))
-    assert [one.verdict for one in found.entries] == [DigestTrend.FEW_CALLS]
+    assert [entry.verdict for entry in found.entries] == [DigestTrend.FEW_CALLS]
 
 
 def test_the_order() -> None:

@@ -59,13 +59,13 @@ def diff(*arguments: str, code: int = 0) -> Outcome:
 
 
 def by_text(found: Outcome) -> dict[str, Any]:
-    return {one["digest_text"]: one for one in found.json["digests"]}
+    return {digest["digest_text"]: digest for digest in found.json["digests"]}
 
 
 def test_each_digest_is_compared_with_the_time_before(two_hours: Project) -> None:
     found = diff("--format", "json")
     digests = by_text(found)
-    assert {text: one["verdict"] for text, one in digests.items()} == {
+    assert {text: digest["verdict"] for text, digest in digests.items()} == {
         SAME: "same",
         SLOW: "slower",
         FAST: "faster",
@@ -73,7 +73,7 @@ def test_each_digest_is_compared_with_the_time_before(two_hours: Project) -> Non
         NEW: "new",
         GONE: "vanished",
     }
-    assert [text for text, one in digests.items() if one["moved"]] == [MOVED]
+    assert [text for text, digest in digests.items() if digest["moved"]] == [MOVED]
     assert digests[MOVED]["before"]["hostgroups"] == {"10": 100}
     assert digests[MOVED]["after"]["hostgroups"] == {"20": 100}
     same = digests[SAME]
@@ -92,9 +92,9 @@ def test_the_sums_are_those_of_each_time(two_hours: Project) -> None:
         total = read_top_of_store(window, TopOptions(groups=(Group.DIGEST,))).total
         sums = found[side]["count_star"], found[side]["sum_time"]
         assert sums == (total.count_star, total.sum_time)
-        parts = [one[side]["sum_time"] for one in found["instances"]]
+        parts = [instance[side]["sum_time"] for instance in found["instances"]]
         assert (len(parts), sum(parts)) == (2, total.sum_time)
-    assert [one["after"]["seconds"] for one in found["instances"]] == [HOUR_S, HOUR_S]
+    assert [instance["after"]["seconds"] for instance in found["instances"]] == [HOUR_S, HOUR_S]
 
 
 def test_the_text_names_the_store_and_both_times(two_hours: Project) -> None:
@@ -109,7 +109,9 @@ def test_the_text_names_the_store_and_both_times(two_hours: Project) -> None:
 
 def test_a_group_may_be_an_instance_and_one_may_be_chosen(two_hours: Project) -> None:
     found = diff("--group", "instance,hostgroup", "--format", "json").json["digests"]
-    calls = {(one["instance"], one["hostgroup"]): one["after"]["count_star"] for one in found}
+    calls = {
+        (digest["instance"], digest["hostgroup"]): digest["after"]["count_star"] for digest in found
+    }
     assert calls == {("px1", 10): 400, ("px1", 20): 100, ("px2", 10): 50}
     [same] = diff("--instance", "px2", "--format", "json").json["digests"]
     assert (same["digest_text"], same["after"]["count_star"]) == (SAME, 50)
@@ -124,7 +126,7 @@ def test_each_rate_is_over_the_time_that_was_collected(two_hours: Project) -> No
     found = diff("--format", "json")
     same = by_text(found)[SAME]["after"]
     assert same["queries_per_s"] == round(100 / HOUR_S + 50 / 600, 6)
-    assert [one["is_cleared"] for one in found.json["instances"]] == [False, True]
+    assert [instance["is_cleared"] for instance in found.json["instances"]] == [False, True]
     note, gap = found.json["notes"]
     assert note.startswith("px2: the counters were cleared in between")
     assert gap == "px2: only 16% of this period was collected"

@@ -36,7 +36,7 @@ def html(report: DigestReport, names: Mapping[int, str] | None = None) -> str:
 
 
 def parts(found: Sequence[LoadShare]) -> list[tuple[str, int, int]]:
-    return [(one.name, one.load.count_star, one.load.sum_time) for one in found]
+    return [(share.name, share.load.count_star, share.load.sum_time) for share in found]
 
 
 def test_one_moment_counts_since_the_statistics_began() -> None:
@@ -81,14 +81,17 @@ def test_several_moments_in_any_order_show_what_was_counted_between_them() -> No
 def test_a_reset_is_marked_and_what_came_after_it_counts() -> None:
     moments = [moment(1000, [row(calls=10, time=1000)]), moment(1060, [row("0x2", 4, 400)])]
     report = make_report(moments)
-    assert ([one.is_cleared for one in report.intervals], report.total.count_star) == ([True], 4)
+    assert ([interval.is_cleared for interval in report.intervals], report.total.count_star) == (
+        [True],
+        4,
+    )
     assert "were reset, or ProxySQL was restarted" in html(report)
 
 
 def test_what_is_left_out_is_counted() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
     report = make_report([moment(1000, rows)], limit=5)
-    assert [one.digest for one in report.digests] == ["0x49", "0x48", "0x47", "0x46", "0x45"]
+    assert [digest.digest for digest in report.digests] == ["0x49", "0x48", "0x47", "0x46", "0x45"]
     assert "<p>5 of 50 digests: the digests with the most time." in html(report)
     assert "24 others" in html(make_report([moment(1000, [row(hostgroup=n) for n in range(30)])]))
 

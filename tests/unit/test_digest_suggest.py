@@ -130,7 +130,7 @@ def test_the_rules_are_checked_on_the_entries_with_most_time():
         digest("SELECT name FROM cities", calls=900),
     ]
     result = suggest(table(*few, *big), configuration(), only=[SuggestionKind.READS], most_rows=2)
-    assert [one.evidence["calls"] for one in result.suggestions] == [900, 900]
+    assert [suggestion.evidence["calls"] for suggestion in result.suggestions] == [900, 900]
     assert "replayed together on 2 entries" in result.proof
     assert result.notes == [
         "the rules are checked on 2 of 41 entries, those with the most time: 69.8% of all queries."

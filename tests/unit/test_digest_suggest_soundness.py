@@ -64,24 +64,30 @@ def _seen(random):
 def test_what_is_proposed_holds_alone_and_together(seed):
     random = Random(seed)
     given, seen = _configuration(random), _seen(random)
-    proposed = [one for one in suggest(seen, given, limit=1_000).suggestions if one.rule]
-    for one in proposed:
-        sides = BeforeAfter(given, with_rules(given, [one.rule]))
+    proposed = [
+        suggestion
+        for suggestion in suggest(seen, given, limit=1_000).suggestions
+        if suggestion.rule
+    ]
+    for suggestion in proposed:
+        sides = BeforeAfter(given, with_rules(given, [suggestion.rule]))
         report = replay(seen, sides, limit=1_000)
         changed = {entry.seen.digest for entry in report.entries}
-        assert changed == {one.digest}
-    ids = [one.rule["rule_id"] for one in proposed]
+        assert changed == {suggestion.digest}
+    ids = [suggestion.rule["rule_id"] for suggestion in proposed]
     assert len(ids) == len(set(ids))
-    together = with_rules(given, [one.rule for one in proposed])
-    before, after = (Comparison(BeforeAfter(one, one), {}) for one in (given, together))
-    for one in proposed:
-        wanted = 20 if one.kind is SuggestionKind.READS else 1_000
+    together = with_rules(given, [suggestion.rule for suggestion in proposed])
+    before, after = (
+        Comparison(BeforeAfter(configured, configured), {}) for configured in (given, together)
+    )
+    for suggestion in proposed:
+        wanted = 20 if suggestion.kind is SuggestionKind.READS else 1_000
         for row in seen.rows:
-            if row.digest != one.digest:
+            if row.digest != suggestion.digest:
                 continue
             now = [way for way in before.verdict(row).before if way.answer is None]
             then = [way for way in after.verdict(row).before if way.answer is None]
-            if one.kind is SuggestionKind.CACHE:
+            if suggestion.kind is SuggestionKind.CACHE:
                 assert {way.cache_ttl for way in then} == {wanted}
-            elif {way.hostgroup for way in now} == {one.evidence["writer_hostgroup"]}:
+            elif {way.hostgroup for way in now} == {suggestion.evidence["writer_hostgroup"]}:
                 assert {way.hostgroup for way in then} == {wanted}

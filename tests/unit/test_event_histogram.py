@@ -22,10 +22,10 @@ DURATIONS = st.lists(
 def test_a_percentile_is_at_most_one_percent_away(durations: list[int]) -> None:
     buckets = Counter(map(bucket_of, durations))
     ordered = sorted(durations)
-    for percent, found in zip(PERCENTS, percentiles(buckets, PERCENTS), strict=True):
+    for percent, estimate in zip(PERCENTS, percentiles(buckets, PERCENTS), strict=True):
         rank = next(n for n in range(1, len(ordered) + 1) if 100 * n >= percent * len(ordered))
         exact = ordered[rank - 1]
-        assert abs(found - exact) <= exact * RELATIVE_ERROR
+        assert abs(estimate - exact) <= exact * RELATIVE_ERROR
 
 
 def test_short_durations_are_exact() -> None:

@@ -100,7 +100,7 @@ def test_new_errors_in_three_samples_are_harm() -> None:
     instance = Instance()
     judge = judge_of(instance)
     found = verdicts(judge, (instance.second(errors=7) for _ in range(3)))
-    assert [one.is_harm for one in found] == [False, False, True]
+    assert [verdict.is_harm for verdict in found] == [False, False, True]
     assert found[-1].reasons == ["error 1146 at db1:3306 in hostgroup 20: 7/s, before 0/s"]
 
 
@@ -109,14 +109,14 @@ def test_a_spike_is_no_harm() -> None:
     judge = judge_of(instance)
     numbers = [500, 500, 0, 0, 0, 0, 500, 0, 0, 0, 0, 0]
     found = verdicts(judge, (instance.second(errors=number) for number in numbers))
-    assert not any(one.is_harm for one in found)
+    assert not any(verdict.is_harm for verdict in found)
 
 
 def test_few_errors_a_second_are_harm_after_a_while() -> None:
     instance = Instance()
     judge = judge_of(instance)
     found = verdicts(judge, (instance.second(errors=2) for _ in range(30)))
-    begin = next(number for number, one in enumerate(found) if one.is_harm)
+    begin = next(number for number, verdict in enumerate(found) if verdict.is_harm)
     assert 18 <= begin <= 21
     assert found[begin].reasons == ["error 1146 at db1:3306 in hostgroup 20: 2/s, before 0/s"]
 
@@ -126,7 +126,7 @@ def test_a_burst_is_no_slow_harm() -> None:
     judge = judge_of(instance)
     numbers = [0] * 15 + [60] + [0] * 20
     found = verdicts(judge, (instance.second(errors=number) for number in numbers))
-    assert not any(one.is_harm for one in found)
+    assert not any(verdict.is_harm for verdict in found)
 
 
 @pytest.mark.parametrize(("errors", "is_harm"), [(29, False), (40, True)])
@@ -170,7 +170,7 @@ def test_a_session_that_waits_where_nobody_is_answered() -> None:
     instance = Instance()
     judge = judge_of(instance)
     found = verdicts(judge, (instance.second(waiting={99: 1}) for _ in range(3)))
-    assert [one.is_harm for one in found] == [False, False, True]
+    assert [verdict.is_harm for verdict in found] == [False, False, True]
     assert found[-1].reasons == [
         "1 session waits for a connection in hostgroup 99, which answers no queries; before 0"
     ]

@@ -22,7 +22,7 @@ def cells(one: ServerLine) -> dict[str, str]:
 
 
 def names(lines: list[ServerLine], order: str) -> list[str]:
-    return [cells(one)["server"] for one in arranged(SERVERS, lines, order)]
+    return [cells(row)["server"] for row in arranged(SERVERS, lines, order)]
 
 
 def table(*servers: ServerLine) -> list[ServerLine]:
@@ -82,7 +82,7 @@ def test_hostgroups_show_their_names_from_the_files() -> None:
     found = meter.advance(look(0, servers=servers, digests=digests), "2.7.1")
     [everything] = found.hostgroups
     assert cells(everything)["server"] == "reader: 2 online"
-    for one in (everything, *found.servers):
-        assert dict(SERVERS.details(one))["hostgroup"] == "20 (reader)"
-    shown = [dict(DIGESTS.details(one))["hostgroup"] for one in found.digests.lines]
+    for row in (everything, *found.servers):
+        assert dict(SERVERS.details(row))["hostgroup"] == "20 (reader)"
+    shown = [dict(DIGESTS.details(row))["hostgroup"] for row in found.digests.lines]
     assert shown == ["20 (reader)", "query cache"]

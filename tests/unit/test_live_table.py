@@ -29,7 +29,7 @@ def line(digest: str, **other: Any) -> DigestLine:
 
 
 def digests(lines: list[DigestLine], order: str) -> list[str]:
-    return [one.digest for one in arranged(DIGESTS, lines, order)]
+    return [row.digest for row in arranged(DIGESTS, lines, order)]
 
 
 def cells(table: LiveTable[Any], one: Any) -> dict[str, str]:

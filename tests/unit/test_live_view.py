@@ -14,7 +14,7 @@ from tests.unit.live_looks import CLOCK, RULE, STATE, digest_look, entry, look, 
 def view(*looks: LiveStatistics) -> View:
     """Return the view of the last look."""
     meter = Meter("shop", "127.0.0.1:6032")
-    return [meter.advance(one, "2.7.1") for one in looks][-1]
+    return [meter.advance(statistics, "2.7.1") for statistics in looks][-1]
 
 
 def test_two_looks_make_rates() -> None:
@@ -39,7 +39,7 @@ def test_rates_of_servers_and_rules() -> None:
     known, new = found.servers
     assert (known.queries_per_s, known.sent_per_s, known.errors_per_s) == (25, 500, 0.5)
     assert new.queries_per_s is None
-    assert [one.per_s for one in found.rules.rules] == [10]
+    assert [rule.per_s for rule in found.rules.rules] == [10]
 
 
 def test_a_server_whose_counters_somebody_reset_has_no_rates_for_once() -> None:
@@ -58,14 +58,14 @@ def test_a_restart_begins_all_rates_again() -> None:
     found = view(before, restarted)
     assert found.was_restarted
     assert found.per_s("Questions") is None
-    assert [one.queries_per_s for one in found.servers] == [None]
-    assert [one.calls_per_s for one in found.digests.lines] == [None]
+    assert [line.queries_per_s for line in found.servers] == [None]
+    assert [line.calls_per_s for line in found.digests.lines] == [None]
     assert list(notes_of(found)) == ["ProxySQL was restarted: rates start over"]
 
 
 def test_digests_stay_until_it_is_their_turn_again() -> None:
     found = view(look(0, digests=digest_look(0, entry(count=9))), look(2))
-    assert [one.count_star for one in found.digests.lines] == [9]
+    assert [line.count_star for line in found.digests.lines] == [9]
 
 
 def test_a_slow_table_is_read_less_often_with_a_note() -> None:
@@ -86,7 +86,7 @@ def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -
 
 def test_reloaded_rules_have_no_rates_but_a_note() -> None:
     found = view(look(0), look(2, rules=RuleHitsSample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
-    assert [one.per_s for one in found.rules.rules] == [None]
+    assert [rule.per_s for rule in found.rules.rules] == [None]
     assert list(notes_of(found)) == ["rules were loaded: their hits restarted at 0"]
 
 

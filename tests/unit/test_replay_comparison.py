@@ -78,7 +78,7 @@ def test_both_ways_lead_to_the_same_place() -> None:
     found = verdict(before, after, seen("SELECT 1"))
     assert found.certain == {DifferenceKind.HOSTGROUP}
     assert not found.possible
-    assert {one.hostgroup for one in found.before} == {2, 3}
+    assert {way.hostgroup for way in found.before} == {2, 3}
 
 
 def test_every_query_begins_at_flag_0_and_the_report_notes_it() -> None:

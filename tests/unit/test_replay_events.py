@@ -188,7 +188,7 @@ def test_a_cached_verdict_is_that_of_the_text(tmp_path: Path, number: int) -> No
             route = router.evaluate(logged.request())
             outcome = outcome_of(route, (), route.special)
             assert (outcome.hostgroup, outcome.answer) in {
-                (one.hostgroup, one.answer) for one in outcomes
+                (way.hostgroup, way.answer) for way in outcomes
             }, (text, route, found)
 
 

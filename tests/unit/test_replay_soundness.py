@@ -134,7 +134,7 @@ def test_every_verdict_is_true(number: int) -> None:
 def test_every_verdict_on_a_set_is_true(number: int) -> None:
     random = Random(f"replay:{number}")
     case = random_case(random, PORTS, queries=QUERIES)
-    sent = [one._replace(query=random_set(random).encode()) for one in case.queries]
+    sent = [query._replace(query=random_set(random).encode()) for query in case.queries]
     variables = {"mysql-set_query_lock_on_hostgroup": random.choice("01")}
     case = Case(case.rules, sent, case.fast_routing, variables)
     after = changed(random, case)
@@ -152,12 +152,12 @@ def check_verdicts(number: int, case: Case, after: Case) -> None:
         explained = [router.explain(asked) for router in routers]
         if explained[0].hints or explained[1].hints:
             continue  # no digest shows them
-        routes = [one.route for one in explained]
+        routes = [explanation.route for explanation in explained]
         seen = seen_of(routers[0], asked, routes[0])
         if seen is None or routes[0].rewritten_query is not None:
             continue  # counted as what it became
         verdict = comparison.verdict(seen)
-        if verdict.before and all(one.answer and not one.answer[0] for one in verdict.before):
+        if verdict.before and all(way.answer and not way.answer[0] for way in verdict.before):
             continue  # such as COMMIT; one that ProxySQL does not know for a blank goes unnoticed
         _, _, kinds = truth(routes[0], routes[1])
         if verdict.is_unknown:
@@ -170,5 +170,5 @@ def check_verdicts(number: int, case: Case, after: Case) -> None:
             routes,
         )
         if verdict.before and not verdict.notes and not routes[0].is_answered:
-            ways = {one.hostgroup for one in verdict.before}
+            ways = {way.hostgroup for way in verdict.before}
             assert routes[0].destination_hostgroup in ways, (number, query, routes[0])

@@ -124,9 +124,9 @@ def test_the_names_follow_the_conventions() -> None:
     with served("127.0.0.1", 0, Served(status).answers()) as port:
         _, kind, text = get(port, "/metrics", Accept="application/openmetrics-text")
     assert kind.startswith("application/openmetrics-text")
-    families = [one for one in open_metrics(text) if one.name.startswith("proxyctl_")]
-    assert {one.type for one in families} == {"gauge", "counter"}
-    assert all(one.documentation for one in families)
+    families = [family for family in open_metrics(text) if family.name.startswith("proxyctl_")]
+    assert {family.type for family in families} == {"gauge", "counter"}
+    assert all(family.documentation for family in families)
 
 
 def test_before_the_first_round_it_is_alive_and_not_ready() -> None:
