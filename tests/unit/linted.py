@@ -38,7 +38,7 @@ def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variabl
 def findings(code, *rules, **given):
     """Return one check's findings, as (rule_id, message) for each row; other keys as they are."""
     found = all_checks()[code].find(subject(*rules, **given))
-    rows = [(key, one.message) for one in found for key in (one.key, *one.also)]
+    rows = [(key, finding.message) for finding in found for key in (finding.key, *finding.also)]
     return [(key[0] if len(key) == 1 else key, message) for key, message in rows]
 
 

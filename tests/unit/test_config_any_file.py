@@ -30,7 +30,7 @@ def test_any_file_gives_a_project_or_mistakes(tmp_path, content, version):
     try:
         found = load_project(Sources((str(path),)), version=parse_version(version))
     except ConfigError as error:
-        assert [one.text() for one in error.mistakes if not one.line] == []  # noqa: PT017
+        assert [mistake.text() for mistake in error.mistakes if not mistake.line] == []  # noqa: PT017
         return
     # What an editor underlines is what `validate` refuses.
     assert [error.message for error in SCHEMA.iter_errors(content)] == []
@@ -72,7 +72,9 @@ files = st.fixed_dictionaries(
             "match_digest client_addr digest re_modifiers error_msg destination_hostgroup",
             rule_id=mixed,
         ),
-        "variables": st.dictionaries(st.sampled_from([f"mysql-{one}" for one in VARIABLES]), mixed),
+        "variables": st.dictionaries(
+            st.sampled_from([f"mysql-{name}" for name in VARIABLES]), mixed
+        ),
         "instances": rows_of("tls_ca", name=noise, host=noise, password=secrets),
     },
 )

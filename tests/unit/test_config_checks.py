@@ -104,7 +104,7 @@ def test_what_it_takes(tmp_path, text):
 def test_a_schema_of_mysql_is_a_database_of_postgresql(tmp_path, table, key, meant):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, f"{table}: [{{rule_id: 1, {key}: shop}}]")
-    assert [one.fix for one in caught.value.mistakes] == [f"did you mean '{meant}'?"]
+    assert [mistake.fix for mistake in caught.value.mistakes] == [f"did you mean '{meant}'?"]
 
 
 @pytest.mark.parametrize("table", ["mysql_query_rules", "pgsql_query_rules"])
@@ -208,7 +208,10 @@ def test_from_3_0_9_on_it_is_not_needed(tmp_path, version, is_added):
     found = load(tmp_path, text, version=version)
     assert ((10,) in found.desired.tables["mysql_query_rules"].rows) is is_added
     alone = load(tmp_path, f"keep_fast_routing_alive: false\n{text}", version=version)
-    assert any("ProxySQL skips this table" in one for one in alone.desired.warnings) is is_added
+    assert (
+        any("ProxySQL skips this table" in warning for warning in alone.desired.warnings)
+        is is_added
+    )
 
 
 def test_postgresql_rules_are_kept_alive_as_well(tmp_path):

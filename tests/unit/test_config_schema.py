@@ -87,7 +87,9 @@ def test_columns_of_other_sections_say_what_they_do(definition, column, table):
 def test_every_other_key_says_what_it_does():
     mappings = [SCHEMA["properties"][name] for name in ("guards", "lint")]
     mappings += [SCHEMA["$defs"][definition] for definition in PLACES]
-    described = [of.get("description") for one in mappings for of in one["properties"].values()]
+    described = [
+        of.get("description") for mapping in mappings for of in mapping["properties"].values()
+    ]
     assert len(described) > len(SENTENCES)
     assert all(described)
     assert not any("](" in text for text in described), "a link of the pages"

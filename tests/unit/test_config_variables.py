@@ -32,11 +32,13 @@ def test_values_are_written_as_proxysql_writes_them(tmp_path, name, given, writt
 
 
 def test_every_default_is_accepted(tmp_path):
-    known = {name: one for name, one in VARIABLES.items() if one.exists_in(REFERENCE)}
+    known = {
+        name: variable for name, variable in VARIABLES.items() if variable.exists_in(REFERENCE)
+    }
     given = {
-        name: one.default
-        for name, one in known.items()
-        if one.default is not None and not (one.default == "" and name in NEVER_EMPTY)
+        name: variable.default
+        for name, variable in known.items()
+        if variable.default is not None and not (variable.default == "" and name in NEVER_EMPTY)
     }
     lines = (
         f"  {name}: {json.dumps(text) if known[name].kind is VariableKind.TEXT else text}\n"

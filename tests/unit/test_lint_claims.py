@@ -43,7 +43,7 @@ def case_of(random, ports=PORTS):
 def subject_of(case):
     values = {name: str(value) for name, value in (VARIABLES | case.variables).items()}
     made = {
-        name: {layout(name).key_of(one): one for one in (row(name, **c) for c in cells)}
+        name: {layout(name).key_of(entry): entry for entry in (row(name, **c) for c in cells)}
         for name, cells in ((MYSQL.rules, case.rules), (MYSQL.fast_routing, case.fast_routing))
     }
     tables = {name: ConfigTable(layout(name), rows) for name, rows in made.items()}
@@ -57,9 +57,10 @@ def dead_rules(subject):
     for code in DEAD:
         found = {
             key[0]
-            for one in all_checks()[code].find(subject)
-            if one.table == MYSQL.rules and (one.severity or all_checks()[code].severity) == "error"
-            for key in (one.key, *one.also)
+            for finding in all_checks()[code].find(subject)
+            if finding.table == MYSQL.rules
+            and (finding.severity or all_checks()[code].severity) == "error"
+            for key in (finding.key, *finding.also)
         }
         dead |= found - negated if code.startswith("PX1") else found
     return dead
@@ -87,7 +88,7 @@ def test_an_overwritten_destination_never_decides(seed):
     random = Random(seed)
     for _ in range(5):
         case = case_of(random)
-        overwritten = {one.key[0] for one in all_checks()["PX202"].find(subject_of(case))}
+        overwritten = {finding.key[0] for finding in all_checks()["PX202"].find(subject_of(case))}
         router = router_of(case)
         for client, query in case.queries if overwritten else ():
             for flag in range(4):

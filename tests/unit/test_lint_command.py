@@ -105,9 +105,9 @@ def test_an_instance(project, sandbox_instance):
     # What the files ignore is ignored there as well.
     ignoring(project, ["PX2"])
     assert "PX201" not in lint("--host", host).out
-    assert [one["where"] for one in lint("--host", host, "--format", "json").json["findings"]] == [
-        None
-    ]
+    assert [
+        finding["where"] for finding in lint("--host", host, "--format", "json").json["findings"]
+    ] == [None]
 
 
 def test_fingerprints_stay_when_lines_move(project):

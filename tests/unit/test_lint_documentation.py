@@ -18,11 +18,11 @@ from tests.support.commands.cli import proxyctl
 from tests.support.paths import ROOT
 from tests.unit.config_files import write
 
-CHECKS = {code: one for code, one in all_checks().items() if code != "PX001"}
+CHECKS = {code: check for code, check in all_checks().items() if code != "PX001"}
 FOLDERS = sorted(
     {p.parent for d in ("examples", "templates") for p in ROOT.glob(f"{d}/**/*.y*ml*")}
     - {*ROOT.glob("examples/*/.github/workflows")}
-    - {one for one in ROOT.glob("examples/kubernetes/**") if one.name != "config"}
+    - {path for path in ROOT.glob("examples/kubernetes/**") if path.name != "config"}
 )
 _EXAMPLE = re.compile(r"```yaml\n(# (Bad|Good).*?)```", re.DOTALL)
 
@@ -43,13 +43,13 @@ def test_the_examples_of_a_check(code, tmp_path):
         assert bool(found) is (kind == "Bad"), text
 
 
-@pytest.mark.parametrize("code", [code for code, one in CHECKS.items() if one.any_size])
+@pytest.mark.parametrize("code", [code for code, check in CHECKS.items() if check.any_size])
 def test_a_check_for_any_size_compiles_no_rule(code, tmp_path, monkeypatch):
     monkeypatch.delattr(LintSubject, "router")
     test_the_examples_of_a_check(code, tmp_path)
 
 
-ON_PGSQL = [code for code, one in CHECKS.items() if one.pgsql]
+ON_PGSQL = [code for code, check in CHECKS.items() if check.pgsql]
 
 
 @pytest.mark.parametrize("code", ON_PGSQL)
@@ -96,8 +96,8 @@ def test_links_are_words_outside_the_pages(line, tmp_path, monkeypatch):
 def test_examples_and_templates_have_no_error_and_no_warning(folder):
     project = load_project(Sources((str(folder),)), takes_dead_rules=True, needs_secrets=False)
     subject = LintSubject(project.configuration)
-    bad = [one for one in CHECKS.values() if one.code >= "PX3" and one.severity != "note"]
-    assert [(check.code, found) for check in bad for found in check.find(subject)] == []
+    bad = [check for check in CHECKS.values() if check.code >= "PX3" and check.severity != "note"]
+    assert [(check.code, finding) for check in bad for finding in check.find(subject)] == []
 
 
 def test_an_instance_is_no_file():

@@ -38,9 +38,9 @@ def to(hostgroup: int, pattern: str, more: str = "") -> str:
 
 def galera(*writers: int, nodes: dict[str, tuple[int, ...]] | None = None, more: str = "") -> str:
     rows = (
-        f"  - {{writer_hostgroup: {one}, backup_writer_hostgroup: {one + 1},"
-        f" reader_hostgroup: {one + 2}, offline_hostgroup: {one + 3}{more}}}\n"
-        for one in writers
+        f"  - {{writer_hostgroup: {writer}, backup_writer_hostgroup: {writer + 1},"
+        f" reader_hostgroup: {writer + 2}, offline_hostgroup: {writer + 3}{more}}}\n"
+        for writer in writers
     )
     servers = (
         f"  - {{hostgroup_id: {hostgroup}, hostname: {node}}}\n"
@@ -267,10 +267,10 @@ def test_a_finding_with_a_new_case_is_one_that_the_change_brings(
     first, last = (load(tmp_path, f"version: 1\n{text}", version=None) for text in (before, after))
     unchanged = BeforeAfter(first.configuration, first.configuration)
     changed = BeforeAfter(first.configuration, last.configuration)
-    assert code in {one.finding.code for one in lint_change(unchanged, first).known}
+    assert code in {located.finding.code for located in lint_change(unchanged, first).known}
     found = lint_change(changed, last)
-    assert (code in {one.finding.code for one in found.introduced}) is is_worse
-    assert is_worse or code in {one.finding.code for one in found.known}
+    assert (code in {located.finding.code for located in found.introduced}) is is_worse
+    assert is_worse or code in {located.finding.code for located in found.known}
 
 
 def test_instances_that_hold_the_same_are_linted_once(tmp_path: Path) -> None:

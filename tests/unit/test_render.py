@@ -44,8 +44,8 @@ def test_a_hostgroup_has_its_name_beside_it() -> None:
 
 Line = tuple[str, int]
 COLUMNS: list[TableColumn[Line]] = [
-    TableColumn("name", lambda one: one[0], is_number=False),
-    TableColumn("time", lambda one: f"{one[1]} ms", lambda one: one[1]),
+    TableColumn("name", lambda line: line[0], is_number=False),
+    TableColumn("time", lambda line: f"{line[1]} ms", lambda line: line[1]),
 ]
 LINES = [("a", 5), ("longer", 1_000)]
 
@@ -78,7 +78,7 @@ class User:
     hosts: tuple[str, ...] = ()
 
 
-USER: Shape[User] = Shape("user", "name hosts count note", count=lambda one: len(one.hosts))
+USER: Shape[User] = Shape("user", "name hosts count note", count=lambda user: len(user.hosts))
 
 
 def test_a_field_that_no_key_names_stays_away() -> None:
@@ -95,7 +95,7 @@ def test_a_given_value_needs_a_key() -> None:
 
 
 def test_a_shape_goes_on_from_another() -> None:
-    longer = USER.extended("owner", "owns", owns=lambda one: one.name.upper())
+    longer = USER.extended("owner", "owns", owns=lambda user: user.name.upper())
     assert [*longer.encode(User("app", "x"), note=1)] == [*USER.keys, "owns"]
     assert longer.base is USER
 

@@ -32,7 +32,7 @@ def comment(plan, **more):
 def fleet_of(plan, count):
     """A fleet of instances with the same changes; each has a warning of its own."""
     plans = (replace(plan, warnings=[*plan.warnings, f"of {n}"]) for n in range(count))
-    return Fleet([Planned.of(one) for one in plans])
+    return Fleet([Planned.of(instance_plan) for instance_plan in plans])
 
 
 def counted(text, noun="row"):

@@ -19,7 +19,7 @@ DB = {"hostgroup_id": 10, "hostname": "db1"}
 
 
 def plan_of(*diffs):
-    return Plan("h:6032", "h:6032", "2.7.1", [module_plan(one) for one in diffs])
+    return Plan("h:6032", "h:6032", "2.7.1", [module_plan(table_diff) for table_diff in diffs])
 
 
 def drift(*diffs):
@@ -49,11 +49,13 @@ def test_layers_that_differ_in_different_ways_are_all_listed():
 
 
 def test_every_pattern_of_layers_has_a_sentence():
-    layers = [frozenset(one for bit, one in enumerate(Layer) if n & 1 << bit) for n in range(1, 8)]
-    for one in layers:
-        assert drift(weight(one)).splitlines()[2] == f"  {PATTERNS[one].text}"
+    layers = [
+        frozenset(layer for bit, layer in enumerate(Layer) if n & 1 << bit) for n in range(1, 8)
+    ]
+    for combination in layers:
+        assert drift(weight(combination)).splitlines()[2] == f"  {PATTERNS[combination].text}"
     assert {*PATTERNS} == {*layers}
-    assert len({one.name for one in PATTERNS.values()}) == len(layers)
+    assert len({pattern.name for pattern in PATTERNS.values()}) == len(layers)
 
 
 def test_rows_are_grouped_by_pattern_and_cut_at_a_limit():

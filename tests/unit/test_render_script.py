@@ -20,7 +20,7 @@ CLIENT = shutil.which("mariadb") or shutil.which("mysql")
 
 
 def plan_of(*diffs, refusals=(), saves=True):
-    modules = [module_plan(one) for one in diffs]
+    modules = [module_plan(table_diff) for table_diff in diffs]
     modules = with_images(modules, Topology(), {})
     return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
 
