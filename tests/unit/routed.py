@@ -22,7 +22,7 @@ def router(*rules, **given):
 def fast(*rows):
     names = ("username", "schemaname", "flagIN", "destination_hostgroup")
     return FastRouting(
-        layout(FAST), [row(FAST, **dict(zip(names, one, strict=True))) for one in rows]
+        layout(FAST), [row(FAST, **dict(zip(names, values, strict=True))) for values in rows]
     )
 
 

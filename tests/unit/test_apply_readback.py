@@ -163,6 +163,6 @@ def test_the_rows_that_runtime_should_list_have_no_shortfall(
     loaded = rows(USERS.name, *made)
     listed = runtime_rows(USERS, loaded)
     assert listed is not None
-    found = {USERS.key_of(one): one for one in listed}
+    found = {USERS.key_of(user): user for user in listed}
     if len(found) == len(listed):
         assert list(runtime_shortfalls(USERS, found, loaded, ())) == []

@@ -18,7 +18,7 @@ def account(user: str, host: str = "%", **fields: object) -> BackendAccount:
 
 def names(*given: BackendAccount, version: str = "2.7.1") -> tuple[list[str], list[str]]:
     chosen, left_out = chosen_accounts(given, known_version(version))
-    return [one.user for one in chosen], left_out
+    return [backend_account.user for backend_account in chosen], left_out
 
 
 def test_system_accounts_go_without_saying() -> None:

@@ -67,7 +67,7 @@ def test_why_a_member_does_not_follow(
 def test_a_member_that_is_behind_is_not_made_the_newest(
     own: Checksum, seen: Checksum, is_refused: bool
 ) -> None:
-    found = [one.guard for one in dangers(["MYSQL USERS"], at(own, peer(seen)))]
+    found = [danger.guard for danger in dangers(["MYSQL USERS"], at(own, peer(seen)))]
     assert found == ["stale_member"] * is_refused
 
 

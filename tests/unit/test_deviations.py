@@ -61,7 +61,9 @@ def test_what_is_listed_is_what_the_catalogue_says_whatever_its_name() -> None:
         "mysql-monitor_password",
         "pgsql-monitor_password",
     }
-    assert {(name, one.name) for name in TABLES for one in TABLES[name].columns if one.secret} == {
+    assert {
+        (name, column.name) for name in TABLES for column in TABLES[name].columns if column.secret
+    } == {
         ("mysql_users", "password"),
         ("pgsql_users", "password"),
     }

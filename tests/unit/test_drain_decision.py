@@ -100,8 +100,8 @@ def test_why_a_node_is_not_drained(
 ) -> None:
     where, node = server_state(before, *drained), (host, 3306)
     against = [*objections(where, node, drained_image(where, node))]
-    assert [one.reason for one in against] == reasons
-    assert {one.fix for one in against} <= {"restore or add another node there first"}
+    assert [objection.reason for objection in against] == reasons
+    assert {objection.fix for objection in against} <= {"restore or add another node there first"}
 
 
 def test_a_restored_node_serves_in_its_present_hostgroup() -> None:

@@ -33,7 +33,7 @@ def literal(node: ast.expr) -> Iterator[str]:
         case ast.Constant(value=str(text)):
             yield text
         case ast.JoinedStr(values=parts):
-            yield "".join(one.value if isinstance(one, ast.Constant) else "{}" for one in parts)
+            yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
         case ast.IfExp(body=first, orelse=second):
             yield from (*literal(first), *literal(second))
         case ast.BoolOp(values=values):
@@ -48,7 +48,7 @@ def fixes_of(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Call):
             values = [keyword.value for keyword in node.keywords if keyword.arg == "fix"]
         elif isinstance(node, ast.Assign):
-            names = [one.id for one in node.targets if isinstance(one, ast.Name)]
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
             if any(re.search(r"(^|_)(fix|FIX)$", name) for name in names):
                 values = [node.value]
         yield from ((node.lineno, text) for value in values for text in literal(value))

@@ -56,5 +56,5 @@ def test_the_exit_code_of_a_rollout(states, more, code):
     unread = [Failed("gone", "gone:6032", GONE)] if "unread" in states else ()
     first, *rest = (state for state in states if state != "unread")
     rolled = [Rolled("px1", "px1", first, **more)]
-    rolled += [Rolled(f"px{n}", f"px{n}", one) for n, one in enumerate(rest, 2)]
+    rolled += [Rolled(f"px{n}", f"px{n}", state) for n, state in enumerate(rest, 2)]
     assert Rollout("1f0c2a9e", rolled, unread=unread).exit_code == code

@@ -92,8 +92,12 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
 
 def test_a_command_has_at_most_twelve_options_before_the_shared_panels() -> None:
     for words, command in commands_of(build()).items():
-        own = [one for one in command.params if getattr(one, "rich_help_panel", None) is None]
-        options = [one for one in own if one.param_type_name == "option"]
+        own = [
+            parameter
+            for parameter in command.params
+            if getattr(parameter, "rich_help_panel", None) is None
+        ]
+        options = [parameter for parameter in own if parameter.param_type_name == "option"]
         assert len(options) <= 12, words
 
 

@@ -174,7 +174,7 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     try:
         parse(text, "p.cnf")
     except ConfigError as error:
-        places = [(found.line, found.column) for found in error.mistakes]
+        places = [(refusal.line, refusal.column) for refusal in error.mistakes]
     else:
         places = [(1, 1)]
     assert min(places) >= (1, 1)

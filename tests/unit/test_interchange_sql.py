@@ -45,7 +45,7 @@ def test_a_pattern_owns_the_same_rows_in_sql(pattern: str, name: str) -> None:
     scope = Scope(lambda key: True, pattern, {"username": (Glob(pattern),)})
     wanted = desired(users, {"username": "app", "password": "x"}, scope=scope)
     before = [row(users, username=name, password="x")]
-    left = {str(one[0]) for one in ran(before, wanted)} - {"app"}
+    left = {str(user[0]) for user in ran(before, wanted)} - {"app"}
     assert (name in left) == (name != "app" and not fnmatchcase(name, pattern))
 
 
@@ -75,7 +75,7 @@ def test_only_our_part_of_a_table_is_replaced() -> None:
     scope = Scope(lambda key: True, "rule_id 10-30", {"rule_id": (NumberRange(10, 30), 40)})
     wanted = desired(RULES, {"rule_id": 11}, scope=scope)
     before = [row(RULES, rule_id=number) for number in (1, 10, 11, 30, 31, 40, 41)]
-    assert [one[0] for one in ran(before, wanted)] == [1, 11, 31, 41]
+    assert [rule[0] for rule in ran(before, wanted)] == [1, 11, 31, 41]
 
 
 def test_what_a_row_does_not_say_stays() -> None:

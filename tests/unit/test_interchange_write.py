@@ -80,7 +80,7 @@ def written(content: FileContent) -> str:
 def content_of(table, *given, of=None):
     content = FileContent(REFERENCE)
     content.layouts[table] = of or layout(table)
-    content.tables[table] = [row(table, **one) for one in given]
+    content.tables[table] = [row(table, **values) for values in given]
     return content
 
 

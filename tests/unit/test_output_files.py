@@ -20,7 +20,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, is_new: bool) -> None
         patch.setattr(Path, "replace", _no_space)
         with pytest.raises(ProxyctlError, match=r"running\.yaml: cannot be written: no space left"):
             write_file(path, "after", is_new=is_new)
-    assert [one.name for one in tmp_path.iterdir()] == ([] if is_new else ["running.yaml"])
+    assert [file.name for file in tmp_path.iterdir()] == ([] if is_new else ["running.yaml"])
     write_file(path, "after", is_new=is_new)
     assert path.read_text() == "after"
 

@@ -53,7 +53,7 @@ PATTERNS = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, min_size=2, max_size=4).map("".join),
         st.builds(
-            lambda group, one, other: group.format(one, other),
+            lambda group, first, second: group.format(first, second),
             st.sampled_from(GROUPS),
             inner,
             inner,

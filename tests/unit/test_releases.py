@@ -16,14 +16,14 @@ AURORA = TABLES["mysql_aws_aurora_hostgroups"]
 def test_the_third_number_tells_what_a_release_of_any_tier_has(tier: str) -> None:
     old, new = parse_version(f"{tier}.8"), parse_version(f"{tier}.10-1-gabc")
     assert (is_hidden_by_last_rule(old), is_hidden_by_last_rule(new)) == (True, False)
-    assert [one.has(PURGES_DIGESTS) for one in (old, new)] == [False, True]
+    assert [version.has(PURGES_DIGESTS) for version in (old, new)] == [False, True]
     assert not new.has(PCRE2)
     column = "autopurge_missing_checks"
-    assert [column in layout_of(AURORA, one).names for one in (old, new)] == [False, True]
+    assert [column in layout_of(AURORA, version).names for version in (old, new)] == [False, True]
     variable = VARIABLES["mysql-passthrough_auth_enabled"]
-    assert [variable.exists_in(one) for one in (old, new)] == [False, True]
+    assert [variable.exists_in(version) for version in (old, new)] == [False, True]
     parser = VARIABLES["mysql-set_parser_algorithm"]
-    assert [parser.limits_in(one) for one in (old, new)] == [(1, 2), (1, 3)]
+    assert [parser.limits_in(version) for version in (old, new)] == [(1, 2), (1, 3)]
     assert str(old.numbered(PURGES_DIGESTS)) == f"{tier}.10"
 
 

@@ -140,8 +140,8 @@ def test_users_come_from_rows():
         ("c", 4, None, 0, 1, 1),
     ]
     rows = [
-        row("mysql_users", **dict(zip(names, one, strict=True)), fast_forward=int(one[0] == "a"))
-        for one in values
+        row("mysql_users", **dict(zip(names, user, strict=True)), fast_forward=int(user[0] == "a"))
+        for user in values
     ]
     found = frontends(layout("mysql_users"), rows)
     assert found == {"a": Frontend(1, "", True), "b": Frontend(2, "s")}
@@ -215,9 +215,9 @@ def test_the_first_criterion_that_fails_is_the_reason():
         assert reasons(router(nothing_fits).explain(ClientQuery(b"SELECT 1"))) == [reason]
         del nothing_fits[column]
     negated = [{"match_digest": "S"}, {"match_pattern": "S"}]
-    explained = router(*[{**one, "negate_match_pattern": 1} for one in negated]).explain(
-        ClientQuery(b"SELECT 1")
-    )
+    explained = router(
+        *[{**criterion, "negate_match_pattern": 1} for criterion in negated]
+    ).explain(ClientQuery(b"SELECT 1"))
     assert reasons(explained) == [Reason.NOT_MATCH_DIGEST, Reason.NOT_MATCH_PATTERN]
 
 

@@ -64,27 +64,29 @@ def test_hits_of_rules_are_those_that_the_evaluator_finds(
     clock.now += elapsed_s
     calls = Counter(dict(shop.query(f"SELECT digest, sum(count_star) FROM {DIGESTS} GROUP BY 1")))
     expected: Counter[int] = Counter()
-    for digest, one in {_digest(router, one): one for one in TRAFFIC}.items():
-        for rule_id in route(router, one).matched_rules:
+    for digest, traffic in {_digest(router, traffic): traffic for traffic in TRAFFIC}.items():
+        for rule_id in route(router, traffic).matched_rules:
             expected[rule_id] += calls[digest]
     hits = dict(shop.query("SELECT rule_id, hits FROM stats_mysql_query_rules"))
     assert hits == {rule_id: expected[rule_id] for rule_id in hits}
     assert expected.keys() <= hits.keys()
 
 
-def _digest(router: Router, one: Traffic) -> str:
-    digest = route(router, one).digest
+def _digest(router: Router, traffic: Traffic) -> str:
+    digest = route(router, traffic).digest
     assert digest is not None
     return digest.hexadecimal
 
 
-@pytest.mark.parametrize("one", TRAFFIC, ids=lambda one: f"{one.hostgroup}: {one.query[:30]}")
-def test_queries_went_where_the_rules_send_them(router: Router, one: Traffic) -> None:
-    found = route(router, one)
-    if one.hostgroup == CACHE:
+@pytest.mark.parametrize(
+    "traffic", TRAFFIC, ids=lambda traffic: f"{traffic.hostgroup}: {traffic.query[:30]}"
+)
+def test_queries_went_where_the_rules_send_them(router: Router, traffic: Traffic) -> None:
+    found = route(router, traffic)
+    if traffic.hostgroup == CACHE:
         assert found.settings["cache_ttl"]
-    elif one.query not in ("COMMIT", "ROLLBACK"):  # they go where their transaction began
-        assert found.destination_hostgroup == one.hostgroup
+    elif traffic.query not in ("COMMIT", "ROLLBACK"):  # they go where their transaction began
+        assert found.destination_hostgroup == traffic.hostgroup
 
 
 @pytest.mark.parametrize("elapsed_s", [0, 7, 86_400])

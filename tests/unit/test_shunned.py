@@ -76,7 +76,9 @@ def test_only_those_differ_at_runtime(runtime, memory, disk, families, staying):
         topologies=placed(*families),
     )
     status = SERVERS.index["status"]
-    differing = {one.key[:2] for one in found.changes[Layer.RUNTIME] if status in one.columns}
+    differing = {
+        change.key[:2] for change in found.changes[Layer.RUNTIME] if status in change.columns
+    }
     assert differing == staying
 
 

@@ -49,14 +49,16 @@ CELLS_OF_ANY_KIND = st.one_of(
 def test_rows_are_written_as_each_of_their_values_is(given_rows):
     of = layout("mysql_replication_hostgroups")
     (statement,) = inserts(of, given_rows)
-    texts = ("(" + ",".join(map(literal, one)) + ")" for one in given_rows)
+    texts = ("(" + ",".join(map(literal, values)) + ")" for values in given_rows)
     assert statement.sql.split(" VALUES ", 1)[1] == ",".join(texts)
 
 
 @pytest.mark.parametrize("cells", [("a", "b\0"), ("\0", "a"), ("a\0b", None), ("", "\0")])
 def test_a_nul_character_among_many_rows_is_refused(cells):
     with pytest.raises(ValueError, match="NUL"):
-        list(inserts(SERVERS, [row("mysql_servers", hostgroup_id=1, comment=one) for one in cells]))
+        list(
+            inserts(SERVERS, [row("mysql_servers", hostgroup_id=1, comment=cell) for cell in cells])
+        )
 
 
 def test_more_rows_than_are_made_together_come_all_and_in_order():
@@ -82,7 +84,7 @@ def test_rows_that_change_alike_take_one_update():
     nodes = [{"hostgroup_id": 1, "hostname": host, "weight": 1} for host in "abc"]
     moved = [{**node, "weight": 9 if node["hostname"] != "c" else 8} for node in nodes]
     before, after = rows("mysql_servers", *nodes), rows("mysql_servers", *moved)
-    assert [found.sql for found in updates(SERVERS, list(before), before, after)] == [
+    assert [statement.sql for statement in updates(SERVERS, list(before), before, after)] == [
         "UPDATE mysql_servers SET weight=9 WHERE (hostgroup_id, hostname, port) IN"
         " (VALUES (1,'a',3306),(1,'b',3306))",
         "UPDATE mysql_servers SET weight=8 WHERE hostgroup_id=1 AND hostname='c' AND port=3306",
@@ -94,7 +96,7 @@ def test_one_text_that_is_a_secret_in_one_row_only():
     names = ("mysql-monitor_password", "mysql-monitor_username")
     before = {(name,): (name, "old") for name in names}
     after = {(name,): (name, "monitor") for name in names}
-    masked = [found.masked for found in updates(variables, list(before), before, after)]
+    masked = [statement.masked for statement in updates(variables, list(before), before, after)]
     assert masked == [
         "UPDATE global_variables SET variable_value='***'"
         " WHERE variable_name='mysql-monitor_password'",
@@ -140,7 +142,7 @@ def create_text(of):
 
 def stored(connection, of) -> dict:
     found = connection.execute(f"SELECT * FROM {of.name}").fetchall()
-    return {of.key_of(one): one for one in found}
+    return {of.key_of(entry): entry for entry in found}
 
 
 @st.composite
@@ -154,7 +156,7 @@ def transitions(draw):
         for name in CELLS[table]
     }
     any_rows = st.lists(
-        st.fixed_dictionaries({name: st.sampled_from(found) for name, found in ranges.items()}),
+        st.fixed_dictionaries({name: st.sampled_from(numbers) for name, numbers in ranges.items()}),
         max_size=6,
     )
 
@@ -173,8 +175,8 @@ def transitions(draw):
         made = draw(any_rows | turned_rows)
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute(create_text(of))
-            for one in made:
-                (statement,) = inserts(of, [row(table, **one, **TEXTS.get(table, {}))])
+            for values in made:
+                (statement,) = inserts(of, [row(table, **values, **TEXTS.get(table, {}))])
                 connection.execute(statement.sql.replace("INSERT", "INSERT OR IGNORE", 1))
             return stored(connection, of)
 
@@ -184,7 +186,7 @@ def transitions(draw):
 def galera(*given_rows):
     """Rows of mysql_galera_hostgroups: writer, backup writer, reader and offline hostgroup."""
     return rows(
-        GALERA.name, *(dict(zip(CELLS[GALERA.name], one, strict=True)) for one in given_rows)
+        GALERA.name, *(dict(zip(CELLS[GALERA.name], values, strict=True)) for values in given_rows)
     )
 
 
@@ -268,7 +270,7 @@ def turned_families(number):
             (n, 10_000 + n, 20_000 + (n + shift) % number, 30_000 + n)
             for n in range(first, first + number)
         )
-        return galera(*(tuple(map(Counted, one)) for one in made))
+        return galera(*(tuple(map(Counted, hostgroups)) for hostgroups in made))
 
     return state(0, 0), state(number // 4, 1)
 

@@ -41,8 +41,8 @@ HEAVIER = (
 def wanted(text):
     """The servers of files that leave the status alone."""
     names = [name for name in SERVERS.names if name != "status"]
-    found = (dict(zip(SERVERS.names, one, strict=True)) for one in servers(text).values())
-    return desired("mysql_servers", *({name: one[name] for name in names} for one in found))
+    found = (dict(zip(SERVERS.names, server, strict=True)) for server in servers(text).values())
+    return desired("mysql_servers", *({name: server[name] for name in names} for server in found))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def wanted(text):
 def test_what_differs_at_runtime(files, families, different):
     topology = Topology(tuple(families))
     verdict = compare_servers(SERVERS, servers(PLACED), wanted(files).rows, topology)
-    assert sorted(one.key[:2] for one in verdict.differences) == different
+    assert sorted(difference.key[:2] for difference in verdict.differences) == different
     assert verdict.discovered == [("n3", 3306)] * (families == [DISCOVERS])
 
 
@@ -209,7 +209,11 @@ def test_the_files_decide_whether_the_writer_of_a_replication_family_reads(case)
     verdict = compare_servers(
         SERVERS, runtime, servers(configured), Topology((READING_WRITER,)), removed=gone
     )
-    moved = {one.key for one in verdict.differences if one.desired is None or one.current is None}
+    moved = {
+        difference.key
+        for difference in verdict.differences
+        if difference.desired is None or difference.current is None
+    }
     assert moved == found.keys() ^ runtime.keys()
 
 
@@ -227,7 +231,7 @@ def test_a_new_writer_replaces_the_old_one_although_both_are_loaded_first():
     rule = diff(desired("mysql_users", {"username": "app"}), {})
     plans = [module_plan(found), module_plan(rule)]
     images = with_images(plans, around.desired, used)[0].images
-    assert [servers_text(one["mysql_servers"]) for one in images] == ["10 a, 10 b", "10 b"]
+    assert [servers_text(image["mysql_servers"]) for image in images] == ["10 a, 10 b", "10 b"]
 
 
 def galera_row(**cells):
