@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
@@ -23,37 +25,59 @@ WEIGHT, STATUS = ("mysql_servers", "weight"), ("mysql_servers", "status")
 OK_MSG = ("mysql_query_rules", "OK_msg")
 
 
+@dataclass(frozen=True)
+class CellCase:
+    """Two values of a column, and whether they are equal to ProxySQL."""
+
+    column: tuple[str, str]
+    value: object
+    other: object
+    is_same: bool
+
+
 @pytest.mark.parametrize(
-    ("column", "one", "other", "expected"),
+    "case",
     [
-        (JSON, '{"a": 1, "b": [2]}', '{"b":[2],"a":1}', True),
-        (JSON, '{"a":1.0}', '{"a":1e0}', True),
-        (JSON, '{"a":18446744073709551616}', '{ "a": 18446744073709551616 }', True),
-        (JSON, '{"a":"\\u0041"}', '{"a":"A"}', True),
-        (JSON, '{"a":true}', '{"a": true}', True),
-        (JSON, '{"a": 1}', '{"a": 2}', False),
-        (JSON, "", "{}", False),
+        CellCase(column=JSON, value='{"a": 1, "b": [2]}', other='{"b":[2],"a":1}', is_same=True),
+        CellCase(column=JSON, value='{"a":1.0}', other='{"a":1e0}', is_same=True),
+        CellCase(
+            column=JSON,
+            value='{"a":18446744073709551616}',
+            other='{ "a": 18446744073709551616 }',
+            is_same=True,
+        ),
+        CellCase(column=JSON, value='{"a":"\\u0041"}', other='{"a":"A"}', is_same=True),
+        CellCase(column=JSON, value='{"a":true}', other='{"a": true}', is_same=True),
+        CellCase(column=JSON, value='{"a": 1}', other='{"a": 2}', is_same=False),
+        CellCase(column=JSON, value="", other="{}", is_same=False),
         # ProxySQL distinguishes these.
-        (JSON, '{"weight":true}', '{"weight":1}', False),
-        (JSON, '{"weight":true}', '{"weight":1.0}', False),
-        (JSON, '{"weight":1.0}', '{"weight":1}', False),
-        (JSON, '{"a":[{"id":0}]}', '{"a":[{"id":false}]}', False),
-        (JSON, '{"a":18446744073709551616}', '{"a":18446744073709551617}', False),
-        (JSON, '{"a":"1"}', '{"a":1}', False),
-        (JSON, '{"a":null}', '{"a":0}', False),
-        (JSON, "[" * 100_000, "[ " * 100_000, False),
-        (STATUS, "online", "ONLINE", True),
-        (OK_MSG, None, "", False),
-        (WEIGHT, "500", 500, True),
-        (WEIGHT, "500x", 500, True),
-        (WEIGHT, "x500", 500, False),
+        CellCase(column=JSON, value='{"weight":true}', other='{"weight":1}', is_same=False),
+        CellCase(column=JSON, value='{"weight":true}', other='{"weight":1.0}', is_same=False),
+        CellCase(column=JSON, value='{"weight":1.0}', other='{"weight":1}', is_same=False),
+        CellCase(
+            column=JSON, value='{"a":[{"id":0}]}', other='{"a":[{"id":false}]}', is_same=False
+        ),
+        CellCase(
+            column=JSON,
+            value='{"a":18446744073709551616}',
+            other='{"a":18446744073709551617}',
+            is_same=False,
+        ),
+        CellCase(column=JSON, value='{"a":"1"}', other='{"a":1}', is_same=False),
+        CellCase(column=JSON, value='{"a":null}', other='{"a":0}', is_same=False),
+        CellCase(column=JSON, value="[" * 100_000, other="[ " * 100_000, is_same=False),
+        CellCase(column=STATUS, value="online", other="ONLINE", is_same=True),
+        CellCase(column=OK_MSG, value=None, other="", is_same=False),
+        CellCase(column=WEIGHT, value="500", other=500, is_same=True),
+        CellCase(column=WEIGHT, value="500x", other=500, is_same=True),
+        CellCase(column=WEIGHT, value="x500", other=500, is_same=False),
     ],
-    ids=lambda given: str(given)[:40],
+    ids=lambda case: f"{case.column[1]}-{case.value!s:.40}-{case.other!s:.40}",
 )
-def test_values_of_a_column(column, one, other, expected):
-    table, name = column
+def test_values_of_a_column(case):
+    table, name = case.column
     of = layout(table).column(name)
-    assert same(of, one, other) is same(of, other, one) is expected
+    assert same(of, case.value, case.other) is same(of, case.other, case.value) is case.is_same
 
 
 def test_a_clear_password_equals_its_hash_on_either_side_but_only_for_mysql():
@@ -67,22 +91,33 @@ def test_a_clear_password_equals_its_hash_on_either_side_but_only_for_mysql():
         assert not same_cell(users, position, None, "")
 
 
+@dataclass(frozen=True)
+class VariableCase:
+    """Two texts of a variable, and whether they are equal to ProxySQL."""
+
+    name: str
+    value: str
+    other: str
+    is_same: bool
+
+
 @pytest.mark.parametrize(
-    ("name", "one", "other", "expected"),
+    "case",
     [
-        ("mysql-have_ssl", "1", "true", True),
-        ("mysql-have_ssl", "TRUE", "true", True),
-        ("mysql-max_connections", " 600", "600", True),
-        ("mysql-max_connections", "500x", "500", True),
-        ("mysql-max_connections", "500", "501", False),
-        ("mysql-server_version", "8.0.36", "8.0.36", True),
-        ("mysql-init_connect", "a ", "a", False),
-        ("admin-telnet_admin_ifaces", "(null)", "", True),
-        ("mysql-of_a_later_version", "x", "x", True),
+        VariableCase(name="mysql-have_ssl", value="1", other="true", is_same=True),
+        VariableCase(name="mysql-have_ssl", value="TRUE", other="true", is_same=True),
+        VariableCase(name="mysql-max_connections", value=" 600", other="600", is_same=True),
+        VariableCase(name="mysql-max_connections", value="500x", other="500", is_same=True),
+        VariableCase(name="mysql-max_connections", value="500", other="501", is_same=False),
+        VariableCase(name="mysql-server_version", value="8.0.36", other="8.0.36", is_same=True),
+        VariableCase(name="mysql-init_connect", value="a ", other="a", is_same=False),
+        VariableCase(name="admin-telnet_admin_ifaces", value="(null)", other="", is_same=True),
+        VariableCase(name="mysql-of_a_later_version", value="x", other="x", is_same=True),
     ],
+    ids=lambda case: f"{case.name}-{case.value}-{case.other}",
 )
-def test_variables_are_compared_by_kind(name, one, other, expected):
-    assert same_variable(name, one, other) is expected
+def test_variables_are_compared_by_kind(case):
+    assert same_variable(case.name, case.value, case.other) is case.is_same
 
 
 def test_keep_agrees_with_anything():
@@ -102,32 +137,54 @@ def test_the_canonical_form_of_an_unknown_variable_is_its_text():
     assert canonical_variable("mysql-new", "010") == "010"
 
 
+@dataclass(frozen=True)
+class ReadCase:
+    """A value of a column, and how ProxySQL reads it."""
+
+    table: str
+    column: str
+    value: object
+    read: object
+
+
 @pytest.mark.parametrize(
-    ("table", "column", "value", "read"),
+    "case",
     [
-        ("mysql_servers", "weight", "500", 500),
-        ("mysql_servers", "weight", " 5x", 5),
-        ("mysql_servers", "weight", 1.5, 1),
-        ("mysql_servers", "max_connections", "abc", 0),
-        ("mysql_servers", "max_connections", 3_000_000_000, -1_294_967_296),
-        ("mysql_servers", "max_latency_ms", 10_000_000, 1_410_065),
-        ("mysql_servers", "max_latency_ms", 4_294_967, 4_294_967),
-        ("mysql_servers", "comment", "5x", "5x"),
-        ("mysql_users", "max_connections", 3_000_000_000, 0),
-        ("mysql_query_rules", "destination_hostgroup", -5, None),
-        ("mysql_query_rules", "destination_hostgroup", None, None),
-        ("mysql_query_rules", "timeout", 4_294_967_295, None),
-        ("mysql_query_rules", "rule_id", -5, -5),
-        ("mysql_query_rules", "digest", "12", "0x000000000000000C"),
-        ("mysql_query_rules", "re_modifiers", None, ""),
-        ("mysql_firewall_whitelist_rules", "digest", "12", "12"),
-        ("mysql_replication_hostgroups", "reader_hostgroup", 3_000_000_000, 3_000_000_000),
-        ("mysql_users", "default_schema", None, ""),
-        ("mysql_query_rules", "schemaname", None, None),
+        ReadCase(table="mysql_servers", column="weight", value="500", read=500),
+        ReadCase(table="mysql_servers", column="weight", value=" 5x", read=5),
+        ReadCase(table="mysql_servers", column="weight", value=1.5, read=1),
+        ReadCase(table="mysql_servers", column="max_connections", value="abc", read=0),
+        ReadCase(
+            table="mysql_servers",
+            column="max_connections",
+            value=3_000_000_000,
+            read=-1_294_967_296,
+        ),
+        ReadCase(table="mysql_servers", column="max_latency_ms", value=10_000_000, read=1_410_065),
+        ReadCase(table="mysql_servers", column="max_latency_ms", value=4_294_967, read=4_294_967),
+        ReadCase(table="mysql_servers", column="comment", value="5x", read="5x"),
+        ReadCase(table="mysql_users", column="max_connections", value=3_000_000_000, read=0),
+        ReadCase(table="mysql_query_rules", column="destination_hostgroup", value=-5, read=None),
+        ReadCase(table="mysql_query_rules", column="destination_hostgroup", value=None, read=None),
+        ReadCase(table="mysql_query_rules", column="timeout", value=4_294_967_295, read=None),
+        ReadCase(table="mysql_query_rules", column="rule_id", value=-5, read=-5),
+        ReadCase(table="mysql_query_rules", column="digest", value="12", read="0x000000000000000C"),
+        ReadCase(table="mysql_query_rules", column="re_modifiers", value=None, read=""),
+        ReadCase(table="mysql_firewall_whitelist_rules", column="digest", value="12", read="12"),
+        ReadCase(
+            table="mysql_replication_hostgroups",
+            column="reader_hostgroup",
+            value=3_000_000_000,
+            read=3_000_000_000,
+        ),
+        ReadCase(table="mysql_users", column="default_schema", value=None, read=""),
+        ReadCase(table="mysql_query_rules", column="schemaname", value=None, read=None),
     ],
+    ids=lambda case: f"{case.table}-{case.column}-{case.value}",
 )
-def test_a_cell_is_read_as_proxysql_reads_it(table, column, value, read):
-    assert as_read(TABLES[table], layout(table).column(column), value) == read
+def test_a_cell_is_read_as_proxysql_reads_it(case):
+    column = layout(case.table).column(case.column)
+    assert as_read(TABLES[case.table], column, case.value) == case.read
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 
 import pytest
 
@@ -184,19 +185,35 @@ mysql_query_rules_fast_routing:
 """
 
 
+@dataclass(frozen=True)
+class FastRoutingCase:
+    """Columns of the rules, whether there is fast routing, and whether a rule is added for it."""
+
+    name: str
+    apply: str
+    active: str
+    is_routed: bool = True
+    is_added: bool = True
+
+
 @pytest.mark.parametrize(
-    ("apply", "active", "routed", "is_added"),
+    "case",
     [
-        ("true", "false", True, True),  # behind inactive rules, too
-        ("false", "false", True, False),  # the last active rule goes on
-        ("true", "true", False, False),  # no fast routing
+        FastRoutingCase(name="behind inactive rules, too", apply="true", active="false"),
+        FastRoutingCase(
+            name="the last active rule goes on", apply="false", active="false", is_added=False
+        ),
+        FastRoutingCase(
+            name="no fast routing", apply="true", active="true", is_routed=False, is_added=False
+        ),
     ],
+    ids=lambda case: case.name,
 )
-def test_when_it_is_needed(tmp_path, apply, active, routed, is_added):
-    text = ROUTED % (apply, active)
-    text = text if routed else text.partition("mysql_query_rules_fast_routing")[0]
+def test_when_it_is_needed(tmp_path, case):
+    text = ROUTED % (case.apply, case.active)
+    text = text if case.is_routed else text.partition("mysql_query_rules_fast_routing")[0]
     rules = load(tmp_path, text).desired.tables["mysql_query_rules"].rows
-    assert ((10,) in rules) is is_added
+    assert ((10,) in rules) is case.is_added
 
 
 @pytest.mark.parametrize(

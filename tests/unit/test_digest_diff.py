@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 
@@ -86,30 +87,69 @@ def test_rates_are_those_of_the_time_that_was_counted() -> None:
     assert (entry.before.busy, entry.after.busy) == (1000, 10_000)
 
 
+@dataclass(frozen=True)
+class TrendCase:
+    """The calls of a digest and the seconds before and after, and the verdict on it."""
+
+    calls_before: int
+    calls_after: int
+    seconds_before: int
+    seconds_after: int
+    expected: DigestTrend
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "seconds", "expected"),
+    "case",
     [
         # A call a minute for an hour, and none in nine minutes; nor in ten.
-        (60, 0, (3600, 540), DigestTrend.FEW_CALLS),
-        (60, 0, (3600, 600), DigestTrend.VANISHED),
+        TrendCase(
+            calls_before=60,
+            calls_after=0,
+            seconds_before=3600,
+            seconds_after=540,
+            expected=DigestTrend.FEW_CALLS,
+        ),
+        TrendCase(
+            calls_before=60,
+            calls_after=0,
+            seconds_before=3600,
+            seconds_after=600,
+            expected=DigestTrend.VANISHED,
+        ),
         # The same digest, that begins after some minutes.
-        (0, 60, (540, 3600), DigestTrend.FEW_CALLS),
-        (0, 60, (600, 3600), DigestTrend.NEW),
+        TrendCase(
+            calls_before=0,
+            calls_after=60,
+            seconds_before=540,
+            seconds_after=3600,
+            expected=DigestTrend.FEW_CALLS,
+        ),
+        TrendCase(
+            calls_before=0,
+            calls_after=60,
+            seconds_before=600,
+            seconds_after=3600,
+            expected=DigestTrend.NEW,
+        ),
         # What ran once in a week has not vanished in the next hour.
-        (1, 0, (604_800, 3600), DigestTrend.FEW_CALLS),
+        TrendCase(
+            calls_before=1,
+            calls_after=0,
+            seconds_before=604_800,
+            seconds_after=3600,
+            expected=DigestTrend.FEW_CALLS,
+        ),
     ],
+    ids=lambda case: f"{case.expected.name} after {case.seconds_before}, {case.seconds_after} s",
 )
-def test_a_digest_is_missed_where_calls_were_to_be_expected(
-    before: int, after: int, seconds: tuple[int, int], expected: DigestTrend
-) -> None:
-    began, middle = 1000, 1000 + seconds[0]
+def test_a_digest_is_missed_where_calls_were_to_be_expected(case: TrendCase) -> None:
+    began, middle = 1000, 1000 + case.seconds_before
+    before, total = case.calls_before, case.calls_before + case.calls_after
     counted = [row(before, before, first_seen=began)] if before else []
     both = [*counted, row(5, 5, digest="0xBB", first_seen=began)]
-    later = [row(before + after, before + after, first_seen=began)]
-    found = compare(
-        at(middle, *both), at(middle + seconds[1], *later, both[-1]._replace(count_star=6))
-    )
-    assert {entry.key: entry.verdict for entry in found.entries}["0xAA",] is expected
+    later = [row(total, total, first_seen=began), both[-1]._replace(count_star=6)]
+    found = compare(at(middle, *both), at(middle + case.seconds_after, *later))
+    assert {entry.key: entry.verdict for entry in found.entries}["0xAA",] is case.expected
 
 
 def test_after_a_restart_the_time_begins_with_the_oldest_digest() -> None:

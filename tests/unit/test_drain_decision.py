@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -37,70 +37,97 @@ def joined(*rows: str) -> str:
     return ", ".join(sorted(", ".join(rows).split(", ")))
 
 
+@dataclass(frozen=True)
+class DrainCase:
+    """Servers, the nodes that are drained already, the one to drain, and the servers then."""
+
+    name: str
+    before: str
+    host: str
+    after: str
+    drained: tuple[str, ...] = ()
+
+
 @pytest.mark.parametrize(
-    ("before", "drained", "host", "after"),
+    "case",
     [
-        pytest.param(
-            *(joined("10 n3", N1, N2), (), "n2", joined("10 n3", N1, DRAINED_N2)),
-            id="a reader of a Galera cluster keeps its places",
+        DrainCase(
+            name="a reader of a Galera cluster keeps its places",
+            before=joined("10 n3", N1, N2),
+            host="n2",
+            after=joined("10 n3", N1, DRAINED_N2),
         ),
-        pytest.param(
-            joined("10 n3", N1, N2).replace("n1", "n1 weight=5"),
-            (),
-            "n3",
-            joined("10 n1 weight=5", N2, DRAINED_N3),
-            id="a writer swaps places with the heir of most weight",
+        DrainCase(
+            name="a writer swaps places with the heir of most weight",
+            before=joined("10 n3", N1, N2).replace("n1", "n1 weight=5"),
+            host="n3",
+            after=joined("10 n1 weight=5", N2, DRAINED_N3),
         ),
-        pytest.param(
-            *(joined("10 n3", N1, N2), (), "n3", joined("10 n2", N1, DRAINED_N3)),
-            id="of equal weights the last name inherits, as with the monitor",
+        DrainCase(
+            name="of equal weights the last name inherits, as with the monitor",
+            before=joined("10 n3", N1, N2),
+            host="n3",
+            after=joined("10 n2", N1, DRAINED_N3),
         ),
-        pytest.param(
-            joined("10 n3", N1, DRAINED_N2),
-            ("n2",),
-            "n3",
-            joined("10 n1, 30 n1", DRAINED_N2, DRAINED_N3),
-            id="a drained node inherits nothing and stays drained",
+        DrainCase(
+            name="a drained node inherits nothing and stays drained",
+            before=joined("10 n3", N1, DRAINED_N2),
+            drained=("n2",),
+            host="n3",
+            after=joined("10 n1, 30 n1", DRAINED_N2, DRAINED_N3),
         ),
-        pytest.param(
-            *("50 m1, 60 m2, 60 m3", (), "m2", "50 m1, 60 m2 OFFLINE_SOFT, 60 m3"),
-            id="a server outside of Galera gets OFFLINE_SOFT",
+        DrainCase(
+            name="a server outside of Galera gets OFFLINE_SOFT",
+            before="50 m1, 60 m2, 60 m3",
+            host="m2",
+            after="50 m1, 60 m2 OFFLINE_SOFT, 60 m3",
         ),
     ],
+    ids=lambda case: case.name,
 )
-def test_the_rows_that_drain_a_node(
-    before: str, drained: tuple[str, ...], host: str, after: str
-) -> None:
-    assert servers_text(drained_image(server_state(before, *drained), (host, 3306))) == after
+def test_the_rows_that_drain_a_node(case: DrainCase) -> None:
+    state = server_state(case.before, *case.drained)
+    assert servers_text(drained_image(state, (case.host, 3306))) == case.after
 
 
 LAST = "is the last usable server of hostgroup"
 
 
+@dataclass(frozen=True)
+class ObjectionCase:
+    """Servers, the nodes that are drained already, the one to drain, and what is against it."""
+
+    before: str
+    host: str
+    reasons: list[str]
+    drained: tuple[str, ...] = ()
+
+
 @pytest.mark.parametrize(
-    ("before", "drained", "host", "reasons"),
+    "case",
     [
-        (
-            joined("10 n3", N1, DRAINED_N2),
-            ("n2",),
-            "n3",
-            [
+        ObjectionCase(
+            before=joined("10 n3", N1, DRAINED_N2),
+            drained=("n2",),
+            host="n3",
+            reasons=[
                 "hostgroup 30 would have no usable server:"
                 " its last other node would become the writer"
             ],
         ),
-        (joined("10 n3", N1), (), "n1", [f"n1:3306 {LAST} 30"]),
-        ("50 m1, 60 m2, 60 m3, 70 x", (), "m2", []),
-        ("50 m1, 60 m2, 60 m3, 70 x", (), "m1", [f"m1:3306 {LAST} 50"]),
-        ("50 m1, 60 m2, 60 m3, 70 x", (), "x", [f"x:3306 {LAST} 70"]),
+        ObjectionCase(before=joined("10 n3", N1), host="n1", reasons=[f"n1:3306 {LAST} 30"]),
+        ObjectionCase(before="50 m1, 60 m2, 60 m3, 70 x", host="m2", reasons=[]),
+        ObjectionCase(
+            before="50 m1, 60 m2, 60 m3, 70 x", host="m1", reasons=[f"m1:3306 {LAST} 50"]
+        ),
+        ObjectionCase(before="50 m1, 60 m2, 60 m3, 70 x", host="x", reasons=[f"x:3306 {LAST} 70"]),
     ],
+    ids=lambda case: case.host,
 )
-def test_why_a_node_is_not_drained(
-    before: str, drained: tuple[str, ...], host: str, reasons: list[str]
-) -> None:
-    where, node = server_state(before, *drained), (host, 3306)
+def test_why_a_node_is_not_drained(case: ObjectionCase) -> None:
+    where, node = server_state(case.before, *case.drained), (case.host, 3306)
     against = [*objections(where, node, drained_image(where, node))]
-    assert [objection.reason for objection in against] == reasons
+    assert [objection.reason for objection in against] == case.reasons
     assert {objection.fix for objection in against} <= {"restore or add another node there first"}
 
 

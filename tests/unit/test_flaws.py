@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from proxyctl.catalog.variable_rules import INTERFACES, complaint, interfaces_complaint
@@ -38,21 +40,35 @@ def test_a_host_name_or_an_address(table, name):
     assert bool(list(doubts(table, cells))) is ("," in name)
 
 
+@dataclass(frozen=True)
+class SocketCase:
+    """A host name and a port in a table, and whether that can never work."""
+
+    table: str
+    name: str
+    port: int
+    is_flawed: bool
+
+
 @pytest.mark.parametrize(
-    ("table", "name", "port", "is_flawed"),
+    "case",
     [
-        ("mysql_servers", "/run/mysqld.sock", 0, False),
-        ("mysql_servers", "/run/mysqld.sock", 3306, True),
-        ("mysql_servers_ssl_params", "/run/mysqld.sock", 3306, True),
-        ("pgsql_servers", "/run/postgresql", 5432, False),
-        ("pgsql_servers", "@postgresql", 5432, False),
-        ("pgsql_servers", "/run/postgresql", 0, True),
-        ("pgsql_servers", "db1", 0, True),
-        ("proxysql_servers", "/run/proxysql.sock", 0, True),
+        SocketCase(table="mysql_servers", name="/run/mysqld.sock", port=0, is_flawed=False),
+        SocketCase(table="mysql_servers", name="/run/mysqld.sock", port=3306, is_flawed=True),
+        SocketCase(
+            table="mysql_servers_ssl_params", name="/run/mysqld.sock", port=3306, is_flawed=True
+        ),
+        SocketCase(table="pgsql_servers", name="/run/postgresql", port=5432, is_flawed=False),
+        SocketCase(table="pgsql_servers", name="@postgresql", port=5432, is_flawed=False),
+        SocketCase(table="pgsql_servers", name="/run/postgresql", port=0, is_flawed=True),
+        SocketCase(table="pgsql_servers", name="db1", port=0, is_flawed=True),
+        SocketCase(table="proxysql_servers", name="/run/proxysql.sock", port=0, is_flawed=True),
     ],
+    ids=lambda case: f"{case.table}-{case.name}-{case.port}",
 )
-def test_a_unix_socket(table, name, port, is_flawed):
-    assert bool(list(flaws(table, {"hostname": name, "port": port}))) is is_flawed
+def test_a_unix_socket(case):
+    found = flaws(case.table, {"hostname": case.name, "port": case.port})
+    assert bool(list(found)) is case.is_flawed
 
 
 @pytest.mark.parametrize("name", ["db1", "10.0.0.5", "mysqld.sock"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,31 +19,95 @@ def file_of(table: str, column: str, value: object) -> str:
     return f"{table}: [{{hostgroup_id: 1, {column}: {json.dumps(value)}}}]\n"
 
 
+@dataclass(frozen=True)
+class IgnoredCase:
+    """A version, a value of a JSON column that it ignores, and part of the message."""
+
+    version: str
+    table: str
+    column: str
+    value: object
+    message: str
+
+
 @pytest.mark.parametrize(
-    ("version", "table", "column", "value", "message"),
+    "case",
     [
-        ("2.7.1", MYSQL, "hostgroup_settings", {"handle_warning": 1}, "ignores this key"),
-        ("2.7.1", MYSQL, "hostgroup_settings", {"handle_warnings": True}, "integer from 0 to 1"),
-        ("2.7.1", MYSQL, "hostgroup_settings", {"handle_warnings": 2}, "integer from 0 to 1"),
-        ("2.7.1", MYSQL, "hostgroup_settings", [1], "reads only a mapping here"),
-        ("3.0.9", MYSQL, "hostgroup_settings", {"default_query_timeout": 5000}, "this key"),
-        ("3.0.10", MYSQL, "hostgroup_settings", {"default_query_timeout": 999}, "from 1000 to"),
-        ("3.0.3", PGSQL, "hostgroup_settings", {"monitor_slave_lag_when_null": 1}, "this key"),
-        ("3.0.3", MYSQL, "servers_defaults", {"weight": -1}, "integer from 0 to 2147483647"),
-        ("3.0.3", PGSQL, "servers_defaults", {"use_ssl": 1, "max_connection": 5}, "this key"),
+        IgnoredCase(
+            version="2.7.1",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value={"handle_warning": 1},
+            message="ignores this key",
+        ),
+        IgnoredCase(
+            version="2.7.1",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value={"handle_warnings": True},
+            message="integer from 0 to 1",
+        ),
+        IgnoredCase(
+            version="2.7.1",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value={"handle_warnings": 2},
+            message="integer from 0 to 1",
+        ),
+        IgnoredCase(
+            version="2.7.1",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value=[1],
+            message="reads only a mapping here",
+        ),
+        IgnoredCase(
+            version="3.0.9",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value={"default_query_timeout": 5000},
+            message="this key",
+        ),
+        IgnoredCase(
+            version="3.0.10",
+            table=MYSQL,
+            column="hostgroup_settings",
+            value={"default_query_timeout": 999},
+            message="from 1000 to",
+        ),
+        IgnoredCase(
+            version="3.0.3",
+            table=PGSQL,
+            column="hostgroup_settings",
+            value={"monitor_slave_lag_when_null": 1},
+            message="this key",
+        ),
+        IgnoredCase(
+            version="3.0.3",
+            table=MYSQL,
+            column="servers_defaults",
+            value={"weight": -1},
+            message="integer from 0 to 2147483647",
+        ),
+        IgnoredCase(
+            version="3.0.3",
+            table=PGSQL,
+            column="servers_defaults",
+            value={"use_ssl": 1, "max_connection": 5},
+            message="this key",
+        ),
     ],
+    ids=lambda case: f"{case.version}-{case.table}-{json.dumps(case.value)}",
 )
-def test_what_proxysql_ignores_is_a_mistake(
-    tmp_path: Path, version: str, table: str, column: str, value: object, message: str
-) -> None:
-    known = parse_version(version)
-    (found,) = mistakes(tmp_path, file_of(table, column, value), version=known)
-    assert f"{table}[0].{column}" in found
-    assert message in found
-    form = NO_DEVIATIONS.layouts(known)[table].column(column)
-    kept = read_json(form, json.dumps(value))
+def test_what_proxysql_ignores_is_a_mistake(tmp_path: Path, case: IgnoredCase) -> None:
+    known = parse_version(case.version)
+    (found,) = mistakes(tmp_path, file_of(case.table, case.column, case.value), version=known)
+    assert f"{case.table}[0].{case.column}" in found
+    assert case.message in found
+    form = NO_DEVIATIONS.layouts(known)[case.table].column(case.column)
+    kept = read_json(form, json.dumps(case.value))
     again = json.loads(kept) if kept else ""
-    assert mistakes(tmp_path, file_of(table, column, again), version=known) == []
+    assert mistakes(tmp_path, file_of(case.table, case.column, again), version=known) == []
 
 
 @pytest.mark.parametrize("table", [MYSQL, PGSQL])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier
 
@@ -71,206 +72,220 @@ POLICIES = (
     "  - {name: b, for: mysql_users, that: row.comment != 'x', message: m}\n"
 )
 
+
+@dataclass(frozen=True)
+class ChangeCase:
+    """A check that finds something before a change, and the files before and after it."""
+
+    code: str
+    before: str
+    after: str
+
+
 WORSE = {
-    "more writes of a user": (
-        "PX304",
-        FAMILY + users("app", hostgroup=20) + rules(to(10, "^(INSERT|UPDATE|DELETE)")),
-        FAMILY + users("app", hostgroup=20) + rules(to(10, "^(INSERT)")),
+    "more writes of a user": ChangeCase(
+        code="PX304",
+        before=FAMILY + users("app", hostgroup=20) + rules(to(10, "^(INSERT|UPDATE|DELETE)")),
+        after=FAMILY + users("app", hostgroup=20) + rules(to(10, "^(INSERT)")),
     ),
-    "more locking reads of a rule": (
-        "PX301",
-        FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)"), READS),
-        FAMILY + users("app") + rules(to(10, "FOR UPDATE"), READS),
+    "more locking reads of a rule": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)"), READS),
+        after=FAMILY + users("app") + rules(to(10, "FOR UPDATE"), READS),
     ),
-    "locking reads of another user of PostgreSQL": (
-        "PX301",
-        pgsql(FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS)),
-        pgsql(FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS)),
+    "locking reads of another user of PostgreSQL": ChangeCase(
+        code="PX301",
+        before=pgsql(
+            FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS)
+        ),
+        after=pgsql(FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS)),
     ),
-    "more functions of a rule": (
-        "PX302",
-        FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)|LOCK IN|LOCK"), READS),
-        FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)|LOCK IN"), READS),
+    "more functions of a rule": ChangeCase(
+        code="PX302",
+        before=FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)|LOCK IN|LOCK"), READS),
+        after=FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)|LOCK IN"), READS),
     ),
-    "locking reads of another user": (
-        "PX301",
-        FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS),
-        FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS),
+    "locking reads of another user": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS),
+        after=FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS),
     ),
-    "locking reads in another schema": (
-        "PX301",
-        FAMILY + users("app") + rules(to(10, "^SELECT", ", schemaname: pay"), READS),
-        FAMILY + users("app") + rules("rule_id: 11, " + READS),
+    "locking reads in another schema": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app") + rules(to(10, "^SELECT", ", schemaname: pay"), READS),
+        after=FAMILY + users("app") + rules("rule_id: 11, " + READS),
     ),
-    "reads of another reader": (
-        "PX301",
-        FAMILY + users("app") + rules(READS),
-        FAMILY.replace("20", "21") + users("app") + rules(READS.replace("20", "21")),
+    "reads of another reader": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app") + rules(READS),
+        after=FAMILY.replace("20", "21") + users("app") + rules(READS.replace("20", "21")),
     ),
-    "more reads from the cache": (
-        "PX411",
-        rules(to(10, "NOW"), to(20, "^SELECT", ", cache_ttl: 5000")),
-        rules(to(10, "^NOWHERE"), to(20, "^SELECT", ", cache_ttl: 5000")),
+    "more reads from the cache": ChangeCase(
+        code="PX411",
+        before=rules(to(10, "NOW"), to(20, "^SELECT", ", cache_ttl: 5000")),
+        after=rules(to(10, "^NOWHERE"), to(20, "^SELECT", ", cache_ttl: 5000")),
     ),
-    "a longer name": (
-        "PX109",
-        rules(to(1, "FROM orders"), to(2, r"FROM orders_old\b")),
-        rules(to(1, "FROM orders"), to(2, r"FROM orders_new\b")),
+    "a longer name": ChangeCase(
+        code="PX109",
+        before=rules(to(1, "FROM orders"), to(2, r"FROM orders_old\b")),
+        after=rules(to(1, "FROM orders"), to(2, r"FROM orders_new\b")),
     ),
-    "one more flag": (
-        "PX205",
-        rules(
+    "one more flag": ChangeCase(
+        code="PX205",
+        before=rules(
             'attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\'',
             "flagIN: 6, destination_hostgroup: 1",
         ),
-        rules('attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\''),
+        after=rules(
+            'attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\''
+        ),
     ),
-    "a user's queries to one more hostgroup": (
-        "PX307",
-        LOOSE + rules(READS),
-        LOOSE + rules(READS, to(30, "^INSERT INTO log")),
+    "a user's queries to one more hostgroup": ChangeCase(
+        code="PX307",
+        before=LOOSE + rules(READS),
+        after=LOOSE + rules(READS, to(30, "^INSERT INTO log")),
     ),
-    "another table of the section": (
-        "PX321",
-        SHARDS + rules("rule_id: 1, " + READS) + SECTION,
-        SHARDS + rules("rule_id: 1, " + READS) + SECTION.replace("..2", "..3"),
+    "another table of the section": ChangeCase(
+        code="PX321",
+        before=SHARDS + rules("rule_id: 1, " + READS) + SECTION,
+        after=SHARDS + rules("rule_id: 1, " + READS) + SECTION.replace("..2", "..3"),
     ),
-    "a table of another section": (
-        "PX321",
-        SHARDS + rules("rule_id: 1, " + READS) + SECTION,
-        SHARDS + rules("rule_id: 1, " + READS) + SECTION + OTHER_SECTION,
+    "a table of another section": ChangeCase(
+        code="PX321",
+        before=SHARDS + rules("rule_id: 1, " + READS) + SECTION,
+        after=SHARDS + rules("rule_id: 1, " + READS) + SECTION + OTHER_SECTION,
     ),
-    "a second column": (
-        "PX124",
-        "variables: {mysql-interfaces: '127.0.0.1:6033'}\n"
+    "a second column": ChangeCase(
+        code="PX124",
+        before="variables: {mysql-interfaces: '127.0.0.1:6033'}\n"
         + rules("schemaname: 'a%', proxy_addr: 127.0.0.1, destination_hostgroup: 1"),
-        "variables: {mysql-interfaces: '0.0.0.0:6033'}\n"
+        after="variables: {mysql-interfaces: '0.0.0.0:6033'}\n"
         + rules("schemaname: 'a%', proxy_addr: 127.0.0.1, destination_hostgroup: 1"),
     ),
-    "a warning becomes an error": (
-        "PX208",
-        users("app") + rules("username: pay, destination_hostgroup: 1"),
-        users("app", "pay", more=", fast_forward: true")
+    "a warning becomes an error": ChangeCase(
+        code="PX208",
+        before=users("app") + rules("username: pay, destination_hostgroup: 1"),
+        after=users("app", "pay", more=", fast_forward: true")
         + rules("username: pay, destination_hostgroup: 1"),
     ),
-    "a node in another family": (
-        "PX501",
-        galera(10, 30, nodes={"a": (10, 30), "b": (10,), "c": (30,)}),
-        galera(20, 30, nodes={"a": (20, 30), "b": (20,), "c": (30,)}),
+    "a node in another family": ChangeCase(
+        code="PX501",
+        before=galera(10, 30, nodes={"a": (10, 30), "b": (10,), "c": (30,)}),
+        after=galera(20, 30, nodes={"a": (20, 30), "b": (20,), "c": (30,)}),
     ),
-    "a family shares another hostgroup": (
-        "PX502",
-        galera(10) + FAMILY.replace("10", "11"),
-        galera(10) + FAMILY.replace("10", "11").replace("20", "12"),
+    "a family shares another hostgroup": ChangeCase(
+        code="PX502",
+        before=galera(10) + FAMILY.replace("10", "11"),
+        after=galera(10) + FAMILY.replace("10", "11").replace("20", "12"),
     ),
-    "another family without a monitor": (
-        "PX505",
-        "variables: {mysql-monitor_enabled: false}\n" + galera(10),
-        "variables: {mysql-monitor_enabled: false}\n" + galera(10, 20),
+    "another family without a monitor": ChangeCase(
+        code="PX505",
+        before="variables: {mysql-monitor_enabled: false}\n" + galera(10),
+        after="variables: {mysql-monitor_enabled: false}\n" + galera(10, 20),
     ),
-    "a script moves the nodes of another family": (
-        "PX521",
-        galera(10) + SCRIPT,
-        galera(10, 20) + SCRIPT,
+    "a script moves the nodes of another family": ChangeCase(
+        code="PX521", before=galera(10) + SCRIPT, after=galera(10, 20) + SCRIPT
     ),
-    "another well-known password": (
-        "PX532",
-        "variables: {admin-admin_credentials: 'admin:admin;radmin:bay'}\n",
-        "variables: {admin-admin_credentials: 'admin:admin;radmin:radmin'}\n",
+    "another well-known password": ChangeCase(
+        code="PX532",
+        before="variables: {admin-admin_credentials: 'admin:admin;radmin:bay'}\n",
+        after="variables: {admin-admin_credentials: 'admin:admin;radmin:radmin'}\n",
     ),
-    "another server without a limit": (
-        "PX551",
-        "variables: {mysql-default_max_latency_ms: 0}\n"
+    "another server without a limit": ChangeCase(
+        code="PX551",
+        before="variables: {mysql-default_max_latency_ms: 0}\n"
         "mysql_servers: [{hostgroup_id: 1, hostname: a}]\n",
-        "variables: {mysql-default_max_latency_ms: 0}\n"
+        after="variables: {mysql-default_max_latency_ms: 0}\n"
         "mysql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n",
     ),
-    "a policy and more connections": (
-        "PX601",
-        POLICIES + users("app", more=", max_connections: 700"),
-        POLICIES + users("app", more=", max_connections: 900"),
+    "a policy and more connections": ChangeCase(
+        code="PX601",
+        before=POLICIES + users("app", more=", max_connections: 700"),
+        after=POLICIES + users("app", more=", max_connections: 900"),
     ),
-    "another policy": (
-        "PX601",
-        POLICIES + users("app", more=", max_connections: 700"),
-        POLICIES + users("app", more=", max_connections: 700, comment: x"),
+    "another policy": ChangeCase(
+        code="PX601",
+        before=POLICIES + users("app", more=", max_connections: 700"),
+        after=POLICIES + users("app", more=", max_connections: 700, comment: x"),
     ),
 }
-"""A check, and files before and after a change that gives one of its findings more cases."""
+"""Changes that give a finding more cases."""
 
 AS_BEFORE = {
-    "less": (
-        "PX301",
-        FAMILY + users("app") + rules(to(10, "FOR UPDATE"), READS),
-        FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)"), READS),
+    "less": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app") + rules(to(10, "FOR UPDATE"), READS),
+        after=FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)"), READS),
     ),
-    "one flag less": (
-        "PX205",
-        rules('attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\''),
-        rules(
+    "one flag less": ChangeCase(
+        code="PX205",
+        before=rules(
+            'attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\''
+        ),
+        after=rules(
             'attributes: \'{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 1}]}\'',
             "flagIN: 6, destination_hostgroup: 1",
         ),
     ),
-    "a new user like the others": (
-        "PX301",
-        FAMILY + users("app") + rules(READS),
-        FAMILY + users("aaa", "app") + rules(READS),
+    "a new user like the others": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app") + rules(READS),
+        after=FAMILY + users("aaa", "app") + rules(READS),
     ),
-    "a new rule for a user": (
-        "PX301",
-        FAMILY + users("app", "pay") + rules(READS),
-        FAMILY + users("app", "pay") + rules(READS, to(10, "^UPDATE x", ", username: pay")),
+    "a new rule for a user": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("app", "pay") + rules(READS),
+        after=FAMILY + users("app", "pay") + rules(READS, to(10, "^UPDATE x", ", username: pay")),
     ),
-    "a rule in another schema": (
-        "PX411",
-        users("app") + rules(to(20, "^SELECT", ", cache_ttl: 5000")),
-        users("app")
+    "a rule in another schema": ChangeCase(
+        code="PX411",
+        before=users("app") + rules(to(20, "^SELECT", ", cache_ttl: 5000")),
+        after=users("app")
         + rules(to(20, "^SELECT", ", cache_ttl: 5000"), to(20, "^SHOW", ", schemaname: pay")),
     ),
-    "a user is gone": (
-        "PX301",
-        FAMILY + users("aaa", "app") + rules(to(20, "^SELECT .* FROM orders")),
-        FAMILY + users("app") + rules(to(20, "^SELECT .* FROM orders")),
+    "a user is gone": ChangeCase(
+        code="PX301",
+        before=FAMILY + users("aaa", "app") + rules(to(20, "^SELECT .* FROM orders")),
+        after=FAMILY + users("app") + rules(to(20, "^SELECT .* FROM orders")),
     ),
-    "another rule to the same hostgroup": (
-        "PX307",
-        LOOSE + rules(READS),
-        LOOSE + rules(READS, to(20, "^SHOW")),
+    "another rule to the same hostgroup": ChangeCase(
+        code="PX307", before=LOOSE + rules(READS), after=LOOSE + rules(READS, to(20, "^SHOW"))
     ),
-    "an error becomes a warning": (
-        "PX208",
-        users("app", "pay", more=", fast_forward: true")
+    "an error becomes a warning": ChangeCase(
+        code="PX208",
+        before=users("app", "pay", more=", fast_forward: true")
         + rules("username: pay, destination_hostgroup: 1"),
-        users("app") + rules("username: pay, destination_hostgroup: 1"),
+        after=users("app") + rules("username: pay, destination_hostgroup: 1"),
     ),
-    "a column that the policy does not read": (
-        "PX601",
-        POLICIES + users("app", more=", max_connections: 700"),
-        POLICIES + users("app", more=", max_connections: 700, comment: note"),
+    "a column that the policy does not read": ChangeCase(
+        code="PX601",
+        before=POLICIES + users("app", more=", max_connections: 700"),
+        after=POLICIES + users("app", more=", max_connections: 700, comment: note"),
     ),
 }
-"""The same for changes that leave the finding as it was, or make it less."""
+"""Changes that leave the finding as it was, or make it less."""
 
 
 @pytest.mark.parametrize(
-    ("code", "before", "after", "is_worse"),
+    ("case", "is_worse"),
     [
-        *((*change, True) for change in WORSE.values()),
-        *((*change, False) for change in AS_BEFORE.values()),
+        *((case, True) for case in WORSE.values()),
+        *((case, False) for case in AS_BEFORE.values()),
     ],
     ids=[*WORSE, *AS_BEFORE],
 )
 def test_a_finding_with_a_new_case_is_one_that_the_change_brings(
-    tmp_path: Path, code: str, before: str, after: str, is_worse: bool
+    tmp_path: Path, case: ChangeCase, is_worse: bool
 ) -> None:
-    first, last = (load(tmp_path, f"version: 1\n{text}", version=None) for text in (before, after))
+    first, last = (
+        load(tmp_path, f"version: 1\n{text}", version=None) for text in (case.before, case.after)
+    )
     unchanged = BeforeAfter(first.configuration, first.configuration)
     changed = BeforeAfter(first.configuration, last.configuration)
-    assert code in {located.finding.code for located in lint_change(unchanged, first).known}
+    assert case.code in {located.finding.code for located in lint_change(unchanged, first).known}
     found = lint_change(changed, last)
-    assert (code in {located.finding.code for located in found.introduced}) is is_worse
-    assert is_worse or code in {located.finding.code for located in found.known}
+    assert (case.code in {located.finding.code for located in found.introduced}) is is_worse
+    assert is_worse or case.code in {located.finding.code for located in found.known}
 
 
 def test_instances_that_hold_the_same_are_linted_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ another answer than PCRE has unusual syntax, and proxyctl reports it as not veri
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -136,28 +137,118 @@ def test_nesting_up_to_the_limit_of_pcre():
     assert "too deeply nested" in refused(b"(" * 251 + b")" * 251)
 
 
+@dataclass(frozen=True)
+class ReplaceCase:
+    """A pattern, a template and a subject; what replacing the first match and every one makes."""
+
+    engine: RegexEngine
+    pattern: bytes
+    template: bytes
+    subject: bytes
+    first: bytes
+    every: bytes
+
+
 @pytest.mark.parametrize(
-    ("engine", "pattern", "template", "subject", "first", "every"),
+    "case",
     [
-        (RegexEngine.PCRE, rb"(\d)(x)?", rb"<\1\\>", b"a1b2", rb"a<1\>b2", rb"a<1\>b<2\>"),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"(\d)(x)?",
+            template=rb"<\1\\>",
+            subject=b"a1b2",
+            first=rb"a<1\>b2",
+            every=rb"a<1\>b<2\>",
+        ),
         # Group 2 took no part and is the last: the template is wrong for this match.
-        (RegexEngine.PCRE, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a1b2x", b"a<b<x>"),
-        (RegexEngine.RE2, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a<>b2x", b"a<>b<x>"),
-        (RegexEngine.PCRE, rb"b*", rb"-", b"abc", b"-abc", b"-a--c-"),
-        (RegexEngine.RE2, rb"b*", rb"-", b"abc", b"-abc", b"-a-c-"),
-        (RegexEngine.PCRE, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3-\xa9-"),
-        (RegexEngine.RE2, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3\xa9-"),
-        (RegexEngine.PCRE, rb"a", rb"x\q", b"aba", b"aba", b"xbx"),
-        (RegexEngine.RE2, rb"a", rb"\3", b"aba", b"aba", b"aba"),
-        (RegexEngine.PCRE, rb"A", rb"x", b"aba", b"xba", b"xbx"),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"(\d)(x)?",
+            template=rb"<\2>",
+            subject=b"a1b2x",
+            first=b"a1b2x",
+            every=b"a<b<x>",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.RE2,
+            pattern=rb"(\d)(x)?",
+            template=rb"<\2>",
+            subject=b"a1b2x",
+            first=b"a<>b2x",
+            every=b"a<>b<x>",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"b*",
+            template=rb"-",
+            subject=b"abc",
+            first=b"-abc",
+            every=b"-a--c-",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.RE2,
+            pattern=rb"b*",
+            template=rb"-",
+            subject=b"abc",
+            first=b"-abc",
+            every=b"-a-c-",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"b*",
+            template=rb"-",
+            subject=b"\xc3\xa9",
+            first=b"-\xc3\xa9",
+            every=b"-\xc3-\xa9-",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.RE2,
+            pattern=rb"b*",
+            template=rb"-",
+            subject=b"\xc3\xa9",
+            first=b"-\xc3\xa9",
+            every=b"-\xc3\xa9-",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"a",
+            template=rb"x\q",
+            subject=b"aba",
+            first=b"aba",
+            every=b"xbx",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.RE2,
+            pattern=rb"a",
+            template=rb"\3",
+            subject=b"aba",
+            first=b"aba",
+            every=b"aba",
+        ),
+        ReplaceCase(
+            engine=RegexEngine.PCRE,
+            pattern=rb"A",
+            template=rb"x",
+            subject=b"aba",
+            first=b"xba",
+            every=b"xbx",
+        ),
         # ProxySQL compiles it once more for the replacement, without CASELESS.
-        (RegexEngine.RE2, rb"A", rb"x", b"aba", b"aba", b"aba"),
+        ReplaceCase(
+            engine=RegexEngine.RE2,
+            pattern=rb"A",
+            template=rb"x",
+            subject=b"aba",
+            first=b"aba",
+            every=b"aba",
+        ),
     ],
+    ids=lambda case: f"{case.engine.name}-{case.pattern}-{case.template}-{case.subject}",
 )
-def test_replacements(engine, pattern, template, subject, first, every):
-    compiled = compile_pattern(pattern, engine)
-    assert compiled.replace(template, subject, every=False) == first
-    assert compiled.replace(template, subject, every=True) == every
+def test_replacements(case):
+    compiled = compile_pattern(case.pattern, case.engine)
+    assert compiled.replace(case.template, case.subject, every=False) == case.first
+    assert compiled.replace(case.template, case.subject, every=True) == case.every
 
 
 def test_a_class_of_many_ranges_is_refused_at_once():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -57,23 +58,49 @@ def test_variables_begin_with_the_defaults_of_the_version(
     assert value_of(sandbox, name) == value_of(sandbox, name, "runtime_global_variables") == value
 
 
+@dataclass(frozen=True)
+class LoadCase:
+    """A text that is set for a variable, and what a LOAD leaves in MEMORY and at RUNTIME."""
+
+    version: str
+    name: str
+    text: str
+    memory: str
+    running: str
+
+
 @pytest.mark.parametrize(
-    ("version", "name", "text", "memory", "running"),
+    "case",
     [
-        ("3.0.3", "mysql-set_parser_algorithm", "3", "2", "2"),
-        ("3.0.12", "mysql-set_parser_algorithm", "3", "3", "3"),
-        ("3.0.12", "mysql-resolution_family", "ipv7", "system", "system"),
-        ("3.0.12", "mysql-passthrough_auth_enabled", "true", "true", "false"),
+        LoadCase(
+            version="3.0.3", name="mysql-set_parser_algorithm", text="3", memory="2", running="2"
+        ),
+        LoadCase(
+            version="3.0.12", name="mysql-set_parser_algorithm", text="3", memory="3", running="3"
+        ),
+        LoadCase(
+            version="3.0.12",
+            name="mysql-resolution_family",
+            text="ipv7",
+            memory="system",
+            running="system",
+        ),
+        LoadCase(
+            version="3.0.12",
+            name="mysql-passthrough_auth_enabled",
+            text="true",
+            memory="true",
+            running="false",
+        ),
     ],
+    ids=lambda case: f"{case.version}-{case.name}-{case.text}",
 )
-def test_what_a_load_makes_of_a_value(
-    opened: Opened, version: str, name: str, text: str, memory: str, running: str
-) -> None:
-    sandbox = opened(version)
-    sandbox.run(f"SET {name}='{text}'")
+def test_what_a_load_makes_of_a_value(opened: Opened, case: LoadCase) -> None:
+    sandbox = opened(case.version)
+    sandbox.run(f"SET {case.name}='{case.text}'")
     sandbox.run("LOAD MYSQL VARIABLES TO RUNTIME")
-    assert value_of(sandbox, name) == memory
-    assert value_of(sandbox, name, "runtime_global_variables") == running
+    assert value_of(sandbox, case.name) == case.memory
+    assert value_of(sandbox, case.name, "runtime_global_variables") == case.running
 
 
 def test_what_later_versions_do_otherwise(opened: Opened) -> None:

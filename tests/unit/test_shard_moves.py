@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -102,106 +103,112 @@ ANYBODY = {name: value for name, value in SCHEMAS.items() if name != "username"}
 LOCKS = and_a_rule(of_schemas(), "^SELECT.*FOR UPDATE", 1, apply=1)
 BY_HAND = and_a_rule(instance(), "sharded", 10, comment="sharding by hand")
 
-MOVES: dict[str, tuple[Files, Files, dict[str, tuple[int, int, str]]]] = {
-    "nothing changes": (RUNS, RUNS, {}),
-    "another order": (
-        RUNS,
-        of_tables(hostgroups=[11, 10]),
-        {
+
+@dataclass(frozen=True)
+class MoveCase:
+    """What an instance runs with, the files, and what moves: from where to where, and how."""
+
+    before: Files
+    after: Files
+    moves: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+
+
+MOVES = {
+    "nothing changes": MoveCase(before=RUNS, after=RUNS),
+    "another order": MoveCase(
+        before=RUNS,
+        after=of_tables(hostgroups=[11, 10]),
+        moves={
             **dict.fromkeys(("t1", "t3"), (11, 10, "moves")),
             **dict.fromkeys(("t2", "t4"), (10, 11, "moves")),
         },
     ),
-    "a rule in front": (
-        RUNS,
-        and_a_rule(of_tables(), "^UPDATE t1 ", apply=1),
-        {"t1": (11, 12, "moves")},
+    "a rule in front": MoveCase(
+        before=RUNS,
+        after=and_a_rule(of_tables(), "^UPDATE t1 ", apply=1),
+        moves={"t1": (11, 12, "moves")},
     ),
-    "the reads of all shards go to one hostgroup": (
-        RUNS,
-        and_a_rule(of_tables(), "^SELECT", apply=1),
-        {
+    "the reads of all shards go to one hostgroup": MoveCase(
+        before=RUNS,
+        after=and_a_rule(of_tables(), "^SELECT", apply=1),
+        moves={
             **dict.fromkeys(("t1", "t3"), (11, 12, "reads")),
             **dict.fromkeys(("t2", "t4"), (10, 12, "reads")),
         },
     ),
-    "the reads of one shard may go to its replica": (
-        RUNS,
-        and_a_rule(of_tables(), "^SELECT .*t1", apply=1),
-        {},
+    "the reads of one shard may go to its replica": MoveCase(
+        before=RUNS, after=and_a_rule(of_tables(), "^SELECT .*t1", apply=1)
     ),
-    "a first apply": ({}, RUNS, {}),
-    "servers alone": ({"mysql_servers": SERVERS}, RUNS, {}),
-    "the default hostgroup has the tables": (
-        instance(),
-        RUNS,
-        {
+    "a first apply": MoveCase(before={}, after=RUNS),
+    "servers alone": MoveCase(before={"mysql_servers": SERVERS}, after=RUNS),
+    "the default hostgroup has the tables": MoveCase(
+        before=instance(),
+        after=RUNS,
+        moves={
             **dict.fromkeys(("t1", "t3"), (1, 11, "enters")),
             **dict.fromkeys(("t2", "t4"), (1, 10, "enters")),
         },
     ),
-    "a default hostgroup without servers has none": (
-        instance(mysql_users=NOWHERE),
-        instance(mysql_users=NOWHERE, sharding=[TABLES]),
-        {},
+    "a default hostgroup without servers has none": MoveCase(
+        before=instance(mysql_users=NOWHERE), after=instance(mysql_users=NOWHERE, sharding=[TABLES])
     ),
-    "a table is taken out": (RUNS, of_tables(tables="t{1..3}"), {"t4": (10, 1, "leaves")}),
-    "sharding is taken out": (
-        RUNS,
-        and_a_rule(instance(), "^x", 1),
-        {
+    "a table is taken out": MoveCase(
+        before=RUNS, after=of_tables(tables="t{1..3}"), moves={"t4": (10, 1, "leaves")}
+    ),
+    "sharding is taken out": MoveCase(
+        before=RUNS,
+        after=and_a_rule(instance(), "^x", 1),
+        moves={
             **dict.fromkeys(("t1", "t3"), (11, 1, "leaves")),
             **dict.fromkeys(("t2", "t4"), (10, 1, "leaves")),
         },
     ),
-    "another number for the same servers": (
-        RUNS,
-        with_servers(of_tables(hostgroups=[10, 21]), *RENUMBERED),
-        {},
+    "another number for the same servers": MoveCase(
+        before=RUNS, after=with_servers(of_tables(hostgroups=[10, 21]), *RENUMBERED)
     ),
-    "a reader of the same family has the data": (
-        {**RUNS, **FAMILY},
-        {**of_tables(hostgroups=[12, 11]), **FAMILY},
-        {},
+    "a reader of the same family has the data": MoveCase(
+        before={**RUNS, **FAMILY}, after={**of_tables(hostgroups=[12, 11]), **FAMILY}
     ),
-    "servers trade places": (
-        RUNS,
-        with_servers(RUNS, *SWAPPED),
-        {
+    "servers trade places": MoveCase(
+        before=RUNS,
+        after=with_servers(RUNS, *SWAPPED),
+        moves={
             **dict.fromkeys(("t1", "t3"), (11, 11, "servers")),
             **dict.fromkeys(("t2", "t4"), (10, 10, "servers")),
         },
     ),
-    "a server is replaced": (RUNS, with_servers(RUNS, *REPLACED), {}),
-    "rows of others are no sharding": (BY_HAND, instance(), {}),
-    "schemas move": (
-        of_schemas(),
-        of_schemas(hostgroups=[10, 12]),
-        dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
+    "a server is replaced": MoveCase(before=RUNS, after=with_servers(RUNS, *REPLACED)),
+    "rows of others are no sharding": MoveCase(before=BY_HAND, after=instance()),
+    "schemas move": MoveCase(
+        before=of_schemas(),
+        after=of_schemas(hostgroups=[10, 12]),
+        moves=dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
     ),
-    "a schema leaves": (of_schemas(), of_schemas(schemas="s{1..2}"), {"s3": (11, 1, "leaves")}),
-    "a schema joins": (of_schemas(), of_schemas(schemas="s{1..4}"), {"s4": (1, 10, "joins")}),
-    "schemas for any user": (
-        instance(sharding=[ANYBODY]),
-        instance(sharding=[{**ANYBODY, "hostgroups": [10, 12]}]),
-        dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
+    "a schema leaves": MoveCase(
+        before=of_schemas(), after=of_schemas(schemas="s{1..2}"), moves={"s3": (11, 1, "leaves")}
     ),
-    "fast routing comes alive": (
-        {**LOCKS, "keep_fast_routing_alive": False},
-        LOCKS,
-        {
+    "a schema joins": MoveCase(
+        before=of_schemas(), after=of_schemas(schemas="s{1..4}"), moves={"s4": (1, 10, "joins")}
+    ),
+    "schemas for any user": MoveCase(
+        before=instance(sharding=[ANYBODY]),
+        after=instance(sharding=[{**ANYBODY, "hostgroups": [10, 12]}]),
+        moves=dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
+    ),
+    "fast routing comes alive": MoveCase(
+        before={**LOCKS, "keep_fast_routing_alive": False},
+        after=LOCKS,
+        moves={
             **dict.fromkeys(("s1", "s3"), (1, 11, "enters")),
             "s2": (1, 10, "enters"),
         },
     ),
 }
-"""What an instance runs with, the files, and what moves: from where to where, and how."""
 
 
-@pytest.mark.parametrize("case", MOVES)
-def test_what_moves(moved: Any, case: str) -> None:
-    before, after, expected = MOVES[case]
-    assert names(moved(before, after)) == expected
+@pytest.mark.parametrize("case", MOVES.values(), ids=MOVES)
+def test_what_moves(moved: Any, case: MoveCase) -> None:
+    assert names(moved(case.before, case.after)) == case.moves
 
 
 def test_many_ways_are_counted() -> None:

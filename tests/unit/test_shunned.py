@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from proxyctl.proxysql.servers import stays_shunned
@@ -15,71 +17,107 @@ MEMBERS = Family("group_replication", 10, GALERA.hostgroups, offline=40, backup=
 REPLICATION = Family("replication", 10, frozenset({10, 20}))
 SHUNNED, ONLINE = "10 a SHUNNED, 20 b", "10 a, 20 b"
 
+
+@dataclass(frozen=True)
+class ShunnedCase:
+    """Servers of each layer, the families that a monitor places, and those that stay SHUNNED."""
+
+    runtime: str
+    memory: str
+    disk: str
+    families: tuple[Family, ...] = ()
+    staying: set[tuple[int, str]] = field(default_factory=set)
+
+
 CASES = {
-    "in all layers": (SHUNNED, SHUNNED, SHUNNED, [], {(10, "a")}),
-    "not yet saved": (SHUNNED, SHUNNED, ONLINE, [], {(10, "a")}),
-    "loaded at the start, then edited in MEMORY": (SHUNNED, ONLINE, SHUNNED, [], {(10, "a")}),
-    "in lower case in MEMORY": (SHUNNED, "10 a shunned, 20 b", ONLINE, [], {(10, "a")}),
-    "by ProxySQL itself": (SHUNNED, ONLINE, ONLINE, [], set()),
-    "one of each": ("10 a SHUNNED, 20 b SHUNNED", SHUNNED, SHUNNED, [], {(10, "a")}),
-    "ended at RUNTIME": (ONLINE, SHUNNED, SHUNNED, [], set()),
-    "a server that MEMORY lacks": ("10 a SHUNNED", "20 b", "20 b", [], set()),
-    "during a blue/green switch": ("10 a SHUNNED_AWS_BGD", SHUNNED, SHUNNED, [], set()),
-    "a writer of replication hostgroups": (SHUNNED, SHUNNED, SHUNNED, [REPLICATION], {(10, "a")}),
-    "a reader of replication hostgroups": (
-        *("10 a, 20 b SHUNNED", "10 a, 20 b SHUNNED", "10 a, 20 b SHUNNED", [REPLICATION]),
-        {(20, "b")},
+    "in all layers": ShunnedCase(
+        runtime=SHUNNED, memory=SHUNNED, disk=SHUNNED, staying={(10, "a")}
     ),
-    "where the monitor has moved the node": (
-        *("20 a SHUNNED", "10 a SHUNNED", "10 a SHUNNED", [REPLICATION], set()),
+    "not yet saved": ShunnedCase(runtime=SHUNNED, memory=SHUNNED, disk=ONLINE, staying={(10, "a")}),
+    "loaded at the start, then edited in MEMORY": ShunnedCase(
+        runtime=SHUNNED, memory=ONLINE, disk=SHUNNED, staying={(10, "a")}
     ),
-    "a member of a group": (SHUNNED, SHUNNED, SHUNNED, [MEMBERS], {(10, "a")}),
-    "in any hostgroup of Galera": (
-        *("10 a SHUNNED, 30 b SHUNNED", "10 a SHUNNED, 30 b SHUNNED", SHUNNED, [GALERA], set()),
+    "in lower case in MEMORY": ShunnedCase(
+        runtime=SHUNNED, memory="10 a shunned, 20 b", disk=ONLINE, staying={(10, "a")}
     ),
-    "beside Galera": ("50 a SHUNNED", "50 a SHUNNED", "50 a", [GALERA], {(50, "a")}),
-    "of Galera behind PostgreSQL's number": (
-        *(SHUNNED, SHUNNED, SHUNNED, [Family("galera", 10, frozenset({10}), protocol="pgsql")]),
-        {(10, "a")},
+    "by ProxySQL itself": ShunnedCase(runtime=SHUNNED, memory=ONLINE, disk=ONLINE),
+    "one of each": ShunnedCase(
+        runtime="10 a SHUNNED, 20 b SHUNNED", memory=SHUNNED, disk=SHUNNED, staying={(10, "a")}
+    ),
+    "ended at RUNTIME": ShunnedCase(runtime=ONLINE, memory=SHUNNED, disk=SHUNNED),
+    "a server that MEMORY lacks": ShunnedCase(runtime="10 a SHUNNED", memory="20 b", disk="20 b"),
+    "during a blue/green switch": ShunnedCase(
+        runtime="10 a SHUNNED_AWS_BGD", memory=SHUNNED, disk=SHUNNED
+    ),
+    "a writer of replication hostgroups": ShunnedCase(
+        runtime=SHUNNED, memory=SHUNNED, disk=SHUNNED, families=(REPLICATION,), staying={(10, "a")}
+    ),
+    "a reader of replication hostgroups": ShunnedCase(
+        runtime="10 a, 20 b SHUNNED",
+        memory="10 a, 20 b SHUNNED",
+        disk="10 a, 20 b SHUNNED",
+        families=(REPLICATION,),
+        staying={(20, "b")},
+    ),
+    "where the monitor has moved the node": ShunnedCase(
+        runtime="20 a SHUNNED", memory="10 a SHUNNED", disk="10 a SHUNNED", families=(REPLICATION,)
+    ),
+    "a member of a group": ShunnedCase(
+        runtime=SHUNNED, memory=SHUNNED, disk=SHUNNED, families=(MEMBERS,), staying={(10, "a")}
+    ),
+    "in any hostgroup of Galera": ShunnedCase(
+        runtime="10 a SHUNNED, 30 b SHUNNED",
+        memory="10 a SHUNNED, 30 b SHUNNED",
+        disk=SHUNNED,
+        families=(GALERA,),
+    ),
+    "beside Galera": ShunnedCase(
+        runtime="50 a SHUNNED",
+        memory="50 a SHUNNED",
+        disk="50 a",
+        families=(GALERA,),
+        staying={(50, "a")},
+    ),
+    "of Galera behind PostgreSQL's number": ShunnedCase(
+        runtime=SHUNNED,
+        memory=SHUNNED,
+        disk=SHUNNED,
+        families=(Family("galera", 10, frozenset({10}), protocol="pgsql"),),
+        staying={(10, "a")},
     ),
 }
-"""RUNTIME, MEMORY, DISK, the families that a monitor places, and the servers that stay SHUNNED."""
 
 
 def online(hostgroup, host):
     return {"hostgroup_id": hostgroup, "hostname": host, "status": "ONLINE"}
 
 
-@pytest.mark.parametrize(
-    ("runtime", "memory", "disk", "families", "staying"), CASES.values(), ids=CASES
-)
-def test_which_stay_shunned(runtime, memory, disk, families, staying):
-    layers = (servers(text) for text in (runtime, memory, disk))
-    found = stays_shunned(SERVERS, *layers, Topology(tuple(families)))
-    assert {key[:2] for key in found} == staying
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_which_stay_shunned(case):
+    layers = (servers(text) for text in (case.runtime, case.memory, case.disk))
+    found = stays_shunned(SERVERS, *layers, Topology(case.families))
+    assert {key[:2] for key in found} == case.staying
 
 
-@pytest.mark.parametrize(
-    ("runtime", "memory", "disk", "families", "staying"), CASES.values(), ids=CASES
-)
-def test_only_those_differ_at_runtime(runtime, memory, disk, families, staying):
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_only_those_differ_at_runtime(case):
     """The files have every server of RUNTIME, as ONLINE."""
     wanted = desired(
         "mysql_servers",
-        *(online(*key[:2]) for key in servers(runtime)),
+        *(online(*key[:2]) for key in servers(case.runtime)),
     )
     found = diff(
         wanted,
-        servers(memory),
-        runtime=servers(runtime),
-        disk=servers(disk),
-        topologies=placed(*families),
+        servers(case.memory),
+        runtime=servers(case.runtime),
+        disk=servers(case.disk),
+        topologies=placed(*case.families),
     )
     status = SERVERS.index["status"]
     differing = {
         change.key[:2] for change in found.changes[Layer.RUNTIME] if status in change.columns
     }
-    assert differing == staying
+    assert differing == case.staying
 
 
 def test_a_member_of_a_cluster_compares_memory_by_family_and_still_sees_it():
