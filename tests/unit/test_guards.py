@@ -71,9 +71,9 @@ DELETIONS = {
 @pytest.mark.parametrize("case", DELETIONS.values(), ids=DELETIONS)
 def test_how_much_may_be_deleted(case):
     before = rows(case.table, *case.before)
-    live = rows(case.table, *(one for one in case.before if one.get("active", 1)))
+    live = rows(case.table, *(row for row in case.before if row.get("active", 1)))
     module = module_plan(diff(desired(case.table, *case.after), before, runtime=live))
-    found = [one.guard for one in deletions([module], GuardLimits())]
+    found = [danger.guard for danger in deletions([module], GuardLimits())]
     assert found == [case.guard] * bool(case.guard)
 
 
@@ -127,8 +127,8 @@ def test_a_hostgroup_in_use_keeps_a_server(case):
     users = {table: frozenset(case.needed.get(table, ())) for table in (RULES, USERS)}
     needs = Needs(frozenset(case.needed.get("writers", ())), {}, users, {10: "writer"})
     found = [*emptied_hostgroups(state, needs)]
-    assert [one.guard for one in found] == ["empty_hostgroup"] * bool(case.danger)
-    assert all(case.danger in one.message for one in found)
+    assert [danger.guard for danger in found] == ["empty_hostgroup"] * bool(case.danger)
+    assert all(case.danger in danger.message for danger in found)
 
 
 def galera(writer, backup, reader, offline, kind="galera"):
@@ -249,7 +249,7 @@ def test_a_family_that_gets_other_hostgroups_keeps_its_writer_and_its_readers(ca
     needs = Needs(frozenset(), {RULES: frozenset(case.used)}, {}, {})
     leaving, coming = Topology((case.leaving,)), Topology((case.coming,))
     found = [*renumbered_families(state, needs, leaving, coming).values()]
-    assert [one.guard for one in found] == ["empty_hostgroup"] * bool(case.parts)
+    assert [danger.guard for danger in found] == ["empty_hostgroup"] * bool(case.parts)
     for part in case.parts:
         assert part in found[0].message
         assert "docs/how-to/renumber-hostgroups.md" in found[0].fix
@@ -327,7 +327,7 @@ def test_what_is_sent_where_no_server_is(case):
     changes = found.changes[Layer.RUNTIME]
     dangers = unserved_destinations(found.layout, changes, state, needs, Topology(case.families))
     text = f"hostgroup 11 would be {case.danger} but has no server that can receive queries"
-    assert [one.message for one in dangers] == [text] * bool(case.danger)
+    assert [danger.message for danger in dangers] == [text] * bool(case.danger)
 
 
 @dataclass(frozen=True)
@@ -407,8 +407,8 @@ def test_the_login_and_the_address_in_use_stay(case):
     wanted = replace(desired("admin_variables"), rows={(name,): (name, case.after)})
     found = diff(wanted, {(name,): (name, case.before)})
     access = replace(Login("10.0.0.1", 6032, "radmin", "s3cret"), **case.used)
-    messages = [one.message for one in lockouts(found.changes[Layer.RUNTIME], access)]
-    assert [str(case.danger) in one for one in messages] == [True] * bool(case.danger)
+    messages = [danger.message for danger in lockouts(found.changes[Layer.RUNTIME], access)]
+    assert [str(case.danger) in message for message in messages] == [True] * bool(case.danger)
 
 
 def test_a_name_is_a_user_or_a_login_of_the_admin_interface_unless_it_is_both_already():
