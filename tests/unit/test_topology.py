@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -102,44 +102,62 @@ def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
 
 
 OFFLINE_N1 = "10 n1 OFFLINE_HARD"
+
+
+@dataclass(frozen=True)
+class PlacementCase:
+    """What is configured, where servers stand at RUNTIME, and what is loaded for a family.
+
+    `removed` are the rows that the apply removes.
+    """
+
+    configured: str
+    standing: str
+    loaded: str
+    removed: str = ""
+
+
 LOADS = {
-    "nobody moves, and attributes are published in every row": (
-        *("10 n1, 10 n2 weight=7, 10 n3", PLACED, HEAVIER),
+    "nobody moves, and attributes are published in every row": PlacementCase(
+        configured="10 n1, 10 n2 weight=7, 10 n3", standing=PLACED, loaded=HEAVIER
     ),
-    "a new node enters through the offline hostgroup": (
-        *(f"{CONFIGURED}, 10 n4", PLACED, f"{PLACED}, 40 n4"),
+    "a new node enters through the offline hostgroup": PlacementCase(
+        configured=f"{CONFIGURED}, 10 n4", standing=PLACED, loaded=f"{PLACED}, 40 n4"
     ),
-    "the first node enters where the files say": (CONFIGURED, "", CONFIGURED),
+    "the first node enters where the files say": PlacementCase(
+        configured=CONFIGURED, standing="", loaded=CONFIGURED
+    ),
     # Equal weights: the higher name is elected.
-    "the next in line takes the place of a writer that leaves": (
-        *("10 n2, 10 n3", PLACED, "10 n2 SHUNNED, 10 n3, 20 n2, 30 n2"),
+    "the next in line takes the place of a writer that leaves": PlacementCase(
+        configured="10 n2, 10 n3", standing=PLACED, loaded="10 n2 SHUNNED, 10 n3, 20 n2, 30 n2"
     ),
-    "or of one that its status takes off": (
-        f"{OFFLINE_N1}, 10 n2, 10 n3",
-        PLACED,
-        f"{OFFLINE_N1}, 10 n2 SHUNNED, 10 n3, 20 n2, 30 n2",
+    "or of one that its status takes off": PlacementCase(
+        configured=f"{OFFLINE_N1}, 10 n2, 10 n3",
+        standing=PLACED,
+        loaded=f"{OFFLINE_N1}, 10 n2 SHUNNED, 10 n3, 20 n2, 30 n2",
     ),
-    "the last reader stays one when it becomes the writer": (
-        *("10 n2", "10 n1, 10 n2 SHUNNED, 30 n2", "10 n2, 30 n2"),
+    "the last reader stays one when it becomes the writer": PlacementCase(
+        configured="10 n2", standing="10 n1, 10 n2 SHUNNED, 30 n2", loaded="10 n2, 30 n2"
     ),
-    "one that waits beside a writer does not become a second one": (
-        *("10 n1, 10 n2", "10 n1, 10 n2 SHUNNED", "10 n1, 10 n2 SHUNNED"),
+    "one that waits beside a writer does not become a second one": PlacementCase(
+        configured="10 n1, 10 n2", standing="10 n1, 10 n2 SHUNNED", loaded="10 n1, 10 n2 SHUNNED"
     ),
-    "SHUNNED is not loaded where nobody else writes": (
-        *("10 n1, 10 n2", "10 n2 SHUNNED, 40 n1", "10 n2, 40 n1"),
+    "SHUNNED is not loaded where nobody else writes": PlacementCase(
+        configured="10 n1, 10 n2", standing="10 n2 SHUNNED, 40 n1", loaded="10 n2, 40 n1"
     ),
-    "nor where the writer leaves": ("10 n2", "10 n1, 10 n2 SHUNNED", "10 n2"),
+    "nor where the writer leaves": PlacementCase(
+        configured="10 n2", standing="10 n1, 10 n2 SHUNNED", loaded="10 n2"
+    ),
 }
-"""What is configured, where servers stand at RUNTIME, and what is loaded for a Galera family."""
+"""Cases of a Galera family."""
 
 
-@pytest.mark.parametrize("case", LOADS)
+@pytest.mark.parametrize("case", LOADS.values(), ids=LOADS)
 def test_a_load_moves_nobody(case):
-    configured, standing, loaded = LOADS[case]
-    runtime = servers(standing)
-    placed = placed_rows(SERVERS, servers(configured), runtime, Topology((GALERA,)))
+    runtime = servers(case.standing)
+    placed = placed_rows(SERVERS, servers(case.configured), runtime, Topology((GALERA,)))
     found = with_successors(SERVERS, placed, runtime, Topology((GALERA,)))
-    assert servers_text(found) == loaded
+    assert servers_text(found) == case.loaded
     assert with_successors(SERVERS, runtime, runtime, Topology((GALERA,))) == runtime
 
 
@@ -159,56 +177,71 @@ def test_a_failed_over_replication_pair_stays_failed_over():
 
 PAIR = "10 new, 30 new"
 ENTERING = {
-    "an old master beside the writer": ("10 old, 30 new", PAIR, "10 new, 30 new, 30 old"),
-    "with the attributes of its row there": (
-        *("10 old, 30 old weight=9, 30 new", PAIR, "10 new, 30 new, 30 old weight=9"),
+    "an old master beside the writer": PlacementCase(
+        configured="10 old, 30 new", standing=PAIR, loaded="10 new, 30 new, 30 old"
     ),
-    "beside a writer that is SHUNNED": (*("10 old, 10 new", "10 new SHUNNED", "10 new, 30 old"),),
-    "where nobody writes": ("10 old, 30 new", "30 new", "10 old, 30 new"),
-    "where the writer is drained": (
-        *("10 old, 10 new OFFLINE_SOFT", "10 new OFFLINE_SOFT", "10 new OFFLINE_SOFT, 10 old"),
+    "with the attributes of its row there": PlacementCase(
+        configured="10 old, 30 old weight=9, 30 new",
+        standing=PAIR,
+        loaded="10 new, 30 new, 30 old weight=9",
     ),
-    "in place of the writer": ("10 old", PAIR, "10 old"),
-    "where nothing runs": ("10 old, 30 new", "", "10 old, 30 new"),
+    "beside a writer that is SHUNNED": PlacementCase(
+        configured="10 old, 10 new", standing="10 new SHUNNED", loaded="10 new, 30 old"
+    ),
+    "where nobody writes": PlacementCase(
+        configured="10 old, 30 new", standing="30 new", loaded="10 old, 30 new"
+    ),
+    "where the writer is drained": PlacementCase(
+        configured="10 old, 10 new OFFLINE_SOFT",
+        standing="10 new OFFLINE_SOFT",
+        loaded="10 new OFFLINE_SOFT, 10 old",
+    ),
+    "in place of the writer": PlacementCase(configured="10 old", standing=PAIR, loaded="10 old"),
+    "where nothing runs": PlacementCase(
+        configured="10 old, 30 new", standing="", loaded="10 old, 30 new"
+    ),
 }
-"""What is configured, where servers stand at RUNTIME, and what is loaded for a replication family
-that `old` enters."""
+"""Cases of a replication family that `old` enters."""
 
 
-@pytest.mark.parametrize("case", ENTERING)
+@pytest.mark.parametrize("case", ENTERING.values(), ids=ENTERING)
 def test_a_node_enters_a_replication_family_as_a_reader_if_another_writes(case):
-    configured, standing, loaded = ENTERING[case]
-    found = placed_rows(SERVERS, servers(configured), servers(standing), Topology((REPLICATION,)))
-    assert servers_text(found) == loaded
+    configured, standing = servers(case.configured), servers(case.standing)
+    found = placed_rows(SERVERS, configured, standing, Topology((REPLICATION,)))
+    assert servers_text(found) == case.loaded
 
 
 READING = {
-    "a reader row that is added": ("10 w, 30 w, 30 r", "10 w, 30 r", "", "10 w, 30 r, 30 w"),
-    "one that is removed": ("10 w, 30 r", "10 w, 30 w, 30 r", "30 w", "10 w, 30 r"),
-    "one that only the monitor made": ("10 w, 30 r", "10 w, 30 w, 30 r", "", "10 w, 30 r, 30 w"),
-    "after a failover": ("10 w, 30 w, 30 r", "30 w, 10 r, 30 r", "", "10 r, 30 r, 30 w"),
-    "of a server that became the writer": (
-        "10 w, 30 r",
-        "30 w, 10 r, 30 r",
-        "30 r",
-        "10 r, 30 r, 30 w",
+    "a reader row that is added": PlacementCase(
+        configured="10 w, 30 w, 30 r", standing="10 w, 30 r", loaded="10 w, 30 r, 30 w"
+    ),
+    "one that is removed": PlacementCase(
+        configured="10 w, 30 r", standing="10 w, 30 w, 30 r", removed="30 w", loaded="10 w, 30 r"
+    ),
+    "one that only the monitor made": PlacementCase(
+        configured="10 w, 30 r", standing="10 w, 30 w, 30 r", loaded="10 w, 30 r, 30 w"
+    ),
+    "after a failover": PlacementCase(
+        configured="10 w, 30 w, 30 r", standing="30 w, 10 r, 30 r", loaded="10 r, 30 r, 30 w"
+    ),
+    "of a server that became the writer": PlacementCase(
+        configured="10 w, 30 r",
+        standing="30 w, 10 r, 30 r",
+        removed="30 r",
+        loaded="10 r, 30 r, 30 w",
     ),
 }
-"""What is configured, where servers stand at RUNTIME, the rows that the apply removes, and what is
-loaded for a replication family whose configured writer is `w`."""
+"""Cases of a replication family whose configured writer is `w`."""
 
 
-@pytest.mark.parametrize("case", READING)
+@pytest.mark.parametrize("case", READING.values(), ids=READING)
 def test_the_files_decide_whether_the_writer_of_a_replication_family_reads(case):
-    configured, standing, removed, loaded = READING[case]
-    runtime, gone = servers(standing), servers(removed)
-    found = placed_rows(
-        SERVERS, servers(configured), runtime, Topology((READING_WRITER,)), removed=gone
-    )
-    assert servers_text(found) == loaded
-    verdict = compare_servers(
-        SERVERS, runtime, servers(configured), Topology((READING_WRITER,)), removed=gone
-    )
+    configured = servers(case.configured)
+    runtime, gone = servers(case.standing), servers(case.removed)
+    around = Topology((READING_WRITER,))
+    found = placed_rows(SERVERS, configured, runtime, around, removed=gone)
+    assert servers_text(found) == case.loaded
+    verdict = compare_servers(SERVERS, runtime, configured, around, removed=gone)
     moved = {
         difference.key
         for difference in verdict.differences
