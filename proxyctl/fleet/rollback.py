@@ -111,7 +111,7 @@ def _refuse_unknown(target: Target, snapshots: Sequence[Kept], rollout: str) -> 
 
 
 def plan_rollback(
-    found: RolloutSnapshots,
+    snapshots: RolloutSnapshots,
     options: PlanOptions,
     *,
     workers: int,
@@ -123,12 +123,14 @@ def plan_rollback(
     """
 
     def plan(client: AdminClient, target: Target) -> Plan:
-        snapshot = found.read(target)
+        snapshot = snapshots.read(target)
         check_fit(client, snapshot)
         return rollback_plan(client, snapshot, options)[0]
 
-    fleet = plan_each([*found.kept], plan, workers=workers, done=done)
-    notes = {target.name: _since(found.rollout, found.since[target]) for target in found.kept}
+    fleet = plan_each([*snapshots.kept], plan, workers=workers, done=done)
+    notes = {
+        target.name: _since(snapshots.rollout, snapshots.since[target]) for target in snapshots.kept
+    }
     planned: list[Planned] = [
         replace(instance, notes=notes[instance.name]) for instance in fleet.planned
     ]
@@ -147,17 +149,17 @@ def _since(rollout: str, headers: Sequence[Header]) -> list[str]:
     ]
 
 
-def applier_of(found: RolloutSnapshots) -> Applier:
+def applier_of(snapshots: RolloutSnapshots) -> Applier:
     """Return the function that takes one instance back to its snapshot."""
 
     def apply(
         client: AdminClient, target: Target, request: ApplyRequest
     ) -> tuple[Plan, ApplyResult | None]:
-        snapshot = found.read(target)
+        snapshot = snapshots.read(target)
         return apply_planned(
             client,
             lambda staged: rollback_plan(client, snapshot, request.options, staged),
-            replace(request, sources=(f"rollout {found.rollout}",)),
+            replace(request, sources=(f"rollout {snapshots.rollout}",)),
         )
 
     return apply

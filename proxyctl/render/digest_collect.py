@@ -10,12 +10,10 @@ from proxyctl.stats.units import time_text
 from proxyctl.text import counted, printable
 
 
-def collected_lines(one: Collected) -> Iterator[str]:
+def collected_lines(collected: Collected) -> Iterator[str]:
     """Yield what was added from an instance, then notes."""
-    name = named_address(one.name, one.address)
-    if one.growth is not None:
-        growth = (
-            f"{counted(one.growth.count_star, 'query')} of {counted(one.growth.entries, 'entry')}"
-        )
-        yield f"{name}: {growth} added, {time_text(one.seconds * 1e6)} after the last collection"
-    yield from (f"note: {name}: {printable(note)}" for note in one.notes)
+    name = named_address(collected.name, collected.address)
+    if (growth := collected.growth) is not None:
+        added = f"{counted(growth.count_star, 'query')} of {counted(growth.entries, 'entry')} added"
+        yield f"{name}: {added}, {time_text(collected.seconds * 1e6)} after the last collection"
+    yield from (f"note: {name}: {printable(note)}" for note in collected.notes)

@@ -38,25 +38,28 @@ _NOTHING = "No digest got worse, appeared or vanished."
 _WORDS = {kind: kind.replace("_", " ") for kind in RegressionKind}
 
 
-def _columns(found: Regressions) -> list[TableColumn[Regression]]:
+def _columns(regressions: Regressions) -> list[TableColumn[Regression]]:
     """Return the columns of a digest; numbers as `before -> after`."""
 
     def pair(before: str, after: str) -> str:
         return f"{before} -> {after}"
 
-    def share(one: Regression) -> str:
-        sides = found.before.share(one.before), found.after.share(one.after)
+    def share(regression: Regression) -> str:
+        sides = (
+            regressions.before.share(regression.before),
+            regressions.after.share(regression.after),
+        )
         return pair(*map(share_text, sides))
 
-    def rates(one: Regression) -> str:
-        sides = one.before, one.after
+    def rates(regression: Regression) -> str:
+        sides = regression.before, regression.after
         return pair(*(rate_text(side.rate) if side.load.count_star else "-" for side in sides))
 
-    def averages(one: Regression) -> str:
-        return pair(average_text(one.before), average_text(one.after))
+    def averages(regression: Regression) -> str:
+        return pair(average_text(regression.before), average_text(regression.after))
 
-    def rows(one: Regression) -> str:
-        return pair(_rows(one.before), _rows(one.after))
+    def rows(regression: Regression) -> str:
+        return pair(_rows(regression.before), _rows(regression.after))
 
     return [
         TableColumn(
@@ -76,23 +79,25 @@ def _rows(side: SideLoad) -> str:
     return number_text(round(side.rows_per_query, 9)) if side.load.count_star else "-"
 
 
-def _hostgroups(one: Regression, names: Mapping[int, str]) -> str:
+def _hostgroups(regression: Regression, names: Mapping[int, str]) -> str:
     """Return the hostgroups of a digest; then and now if its queries moved."""
 
     def text(calls: Mapping[int, int]) -> str:
         return ", ".join(seen_hostgroup(number, names) for number in calls)
 
-    before, after = text(one.before.hostgroups), text(one.after.hostgroups)
-    return f"hostgroup {f'{before} -> {after}' if one.is_moved else after or before}"
+    before, after = text(regression.before.hostgroups), text(regression.after.hostgroups)
+    return f"hostgroup {f'{before} -> {after}' if regression.is_moved else after or before}"
 
 
 _MOST_PARTS = 3
 """How many parts of a digest's queries are shown, those with most queries first."""
 
 
-def _rules(one: Regression) -> str:
+def _rules(regression: Regression) -> str:
     """Return what caught a digest; then and now if that is not the same."""
-    before, after = (_caught_text(side) for side in (one.caught_before, one.caught_after))
+    before, after = (
+        _caught_text(side) for side in (regression.caught_before, regression.caught_after)
+    )
     return after if before == after else f"{before} -> {after}"
 
 
@@ -119,80 +124,84 @@ def _catcher(outcome: QueryTreatment) -> str:
     return "no rule"
 
 
-def _heading(found: Regressions) -> str:
-    return store_heading(found.after.window, [instance.name for instance in found.instances])
+def _heading(regressions: Regressions) -> str:
+    return store_heading(
+        regressions.after.window, [instance.name for instance in regressions.instances]
+    )
 
 
-def _sides(found: Regressions) -> Iterator[str]:
+def _sides(regressions: Regressions) -> Iterator[str]:
     """Yield a line about each of the two times."""
-    for label, side in (("before", found.before), ("now", found.after)):
+    for label, side in (("before", regressions.before), ("now", regressions.after)):
         window, load = side.window, side.total
         yield (
             f"{label:<6}  {moment(window.since)} to {moment(window.until)}:"
             f" {rate_text(load.rate)}, {time_text(load.busy)}/s of query time,"
             f" {average_text(load)} a query"
         )
-    change = change_text(found.before.total.busy, found.after.total.busy)
+    change = change_text(regressions.before.total.busy, regressions.after.total.busy)
     yield f"query time {change or 'not known before'}"
 
 
-def _counts(found: Regressions) -> str:
-    parts = [f"{count:,} {_WORDS[kind]}" for kind, count in found.counts.items() if count]
-    return f"{counted(found.count, 'digest')}: {', '.join(parts)}"
+def _counts(regressions: Regressions) -> str:
+    parts = [f"{count:,} {_WORDS[kind]}" for kind, count in regressions.counts.items() if count]
+    return f"{counted(regressions.count, 'digest')}: {', '.join(parts)}"
 
 
 def regressions_text(
-    found: Regressions,
+    regressions: Regressions,
     style: Style = PLAIN,
     *,
     width: int = WIDTH,
     has_whole_texts: bool = False,
 ) -> str:
     """Render the comparison in lines of `width`. `has_whole_texts`: do not shorten texts."""
-    lines = [style("bold", _heading(found)), *_sides(found)]
-    for note in found.notes:
+    lines = [style("bold", _heading(regressions)), *_sides(regressions)]
+    for note in regressions.notes:
         lines += wrapped(f"note: {printable(note)}", width)
-    if not found.count:
+    if not regressions.count:
         return "\n".join([*lines, "", _NOTHING]) + "\n"
-    lines += ["", style("bold", _counts(found)), ""]
-    head, *figures = aligned(_columns(found), found.entries)
+    lines += ["", style("bold", _counts(regressions)), ""]
+    head, *figures = aligned(_columns(regressions), regressions.entries)
     lines.append(style("dim", head))
-    for regression, line in zip(found.entries, figures, strict=True):
+    for regression, line in zip(regressions.entries, figures, strict=True):
         lines.append(
             style("dim" if regression.kinds == (RegressionKind.VANISHED,) else "delete", line)
         )
-        lines += _label_lines(regression, found.hostgroup_names, width)
+        lines += _label_lines(regression, regressions.hostgroup_names, width)
         limit = None if has_whole_texts else width - _INDENT
         lines.append(" " * _INDENT + shown(regression.digest_text, limit=limit))
-    if found.count > len(found.entries):
-        lines.append(f"... and {found.count - len(found.entries):,} more (--limit lists more)")
+    if regressions.count > len(regressions.entries):
+        lines.append(
+            f"... and {regressions.count - len(regressions.entries):,} more (--limit lists more)"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _label_lines(one: Regression, names: Mapping[int, str], width: int) -> list[str]:
+def _label_lines(regression: Regression, names: Mapping[int, str], width: int) -> list[str]:
     """Return a digest with its hostgroups and rules, on one line if they fit."""
-    label = f"{' ' * _INDENT}{one.digest}  {_hostgroups(one, names)}"
-    if one.caught_before is None and one.caught_after is None:
+    label = f"{' ' * _INDENT}{regression.digest}  {_hostgroups(regression, names)}"
+    if regression.caught_before is None and regression.caught_after is None:
         return [label]
-    rules = f"by {_rules(one)}"
+    rules = f"by {_rules(regression)}"
     if len(label) + 2 + len(rules) <= width:
         return [f"{label}  {rules}"]
     return [label, *wrapped(rules, width, first=" " * _INDENT, then=" " * (_INDENT + 3))]
 
 
-def regressions_markdown(found: Regressions) -> str:
+def regressions_markdown(regressions: Regressions) -> str:
     """Render the comparison as Markdown, to paste into a ticket."""
-    lines = [f"**Regressions** of {inline(_heading(found))}", ""]
-    lines += [f"- {inline(line)}" for line in _sides(found)]
-    lines += [f"\nNote: {inline(note)}" for note in found.notes]
-    if not found.count:
+    lines = [f"**Regressions** of {inline(_heading(regressions))}", ""]
+    lines += [f"- {inline(line)}" for line in _sides(regressions)]
+    lines += [f"\nNote: {inline(note)}" for note in regressions.notes]
+    if not regressions.count:
         return "\n".join([*lines, "", _NOTHING]) + "\n"
     columns = [
-        *_columns(found),
+        *_columns(regressions),
         TableColumn("digest", lambda regression: regression.digest, is_number=False),
         TableColumn(
             "hostgroups",
-            lambda regression: _hostgroups(regression, found.hostgroup_names),
+            lambda regression: _hostgroups(regression, regressions.hostgroup_names),
             is_number=False,
         ),
         TableColumn("rules", _rules, is_number=False),
@@ -200,11 +209,11 @@ def regressions_markdown(found: Regressions) -> str:
             "text", lambda regression: shown(regression.digest_text, limit=300), is_number=False
         ),
     ]
-    table = markdown_table(columns, found.entries)
-    return "\n".join([*lines, "", f"{inline(_counts(found))}.", "", *table]) + "\n"
+    table = markdown_table(columns, regressions.entries)
+    return "\n".join([*lines, "", f"{inline(_counts(regressions))}.", "", *table]) + "\n"
 
 
-def regressions_prometheus(found: Regressions) -> str:
+def regressions_prometheus(regressions: Regressions) -> str:
     """Return the comparison as gauges, with a series per listed digest and kind."""
     entries = [
         (
@@ -215,14 +224,18 @@ def regressions_prometheus(found: Regressions) -> str:
             },
             regression,
         )
-        for regression in found.entries
+        for regression in regressions.entries
         for kind in regression.kinds
     ]
     shares = [
-        (labels, found.after.share(regression.after) or found.before.share(regression.before))
+        (
+            labels,
+            regressions.after.share(regression.after)
+            or regressions.before.share(regression.before),
+        )
         for labels, regression in entries
     ]
-    counts = [({"kind": str(kind)}, count) for kind, count in found.counts.items()]
+    counts = [({"kind": str(kind)}, count) for kind, count in regressions.counts.items()]
     return exposition(
         [
             Metric("proxyctl_digest_regressions", "Digests that got worse, by kind.", [*counts]),
@@ -284,11 +297,11 @@ def _caught(caught: Sequence[CaughtQueries] | None) -> list[dict[str, object]] |
     return None if caught is None else CAUGHT.each(caught)
 
 
-def _regression(found: Regressions, one: Regression) -> dict[str, object]:
+def _regression(regressions: Regressions, regression: Regression) -> dict[str, object]:
     return REGRESSION.encode(
-        one,
-        share_before=round(found.before.share(one.before), 6),
-        share_after=round(found.after.share(one.after), 6),
-        before=FIGURES.encode(one.before),
-        after=FIGURES.encode(one.after),
+        regression,
+        share_before=round(regressions.before.share(regression.before), 6),
+        share_after=round(regressions.after.share(regression.after), 6),
+        before=FIGURES.encode(regression.before),
+        after=FIGURES.encode(regression.after),
     )

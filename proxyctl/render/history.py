@@ -59,14 +59,14 @@ def snapshot_time(header: Header) -> str:
     return f"taken {at}, before {printable(header.command)} by {by}{rollout}"
 
 
-def rollout_lines(found: RolloutSnapshots) -> Iterator[str]:
+def rollout_lines(snapshots: RolloutSnapshots) -> Iterator[str]:
     """Yield the rollout that is taken back, and the instances that were not part of it."""
-    header = found.header
+    header = snapshots.header
     at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
-    rollout, command = printable(found.rollout), printable(header.command)
+    rollout, command = printable(snapshots.rollout), printable(header.command)
     yield f"back to before rollout {rollout}, {command} by {by}, {at}"
-    if found.without:
-        names = listed_names([target.name for target in found.without])
+    if snapshots.without:
+        names = listed_names([target.name for target in snapshots.without])
         yield f"not changed by it: {names}"
 
 

@@ -137,16 +137,16 @@ class Criteria:
             return CriterionFlaw(Effect.NEVER, f"{problem}, so the row is never used", fix)
         return self.schemaname(name)
 
-    def name(self, name: str, what: str) -> CriterionFlaw | None:
-        """Return what is wrong with a name that is compared exactly. `what`: `a username`."""
+    def name(self, name: str, noun: str) -> CriterionFlaw | None:
+        """Return what is wrong with a name that is compared exactly. `noun`: `a username`."""
         if name != name.strip():
-            problem = f"{what} is compared exactly, including leading and trailing spaces"
+            problem = f"{noun} is compared exactly, including leading and trailing spaces"
             return CriterionFlaw(Effect.NEVER, problem, "remove the space")
         if _QUOTED_NAME.fullmatch(name):
-            problem = f"{what} is compared exactly, including the quotes around it"
+            problem = f"{noun} is compared exactly, including the quotes around it"
             return CriterionFlaw(Effect.NEVER, problem, "remove the quotes")
         if "%" in name:
-            problem = f"{what} is compared exactly: % is not a wildcard there"
+            problem = f"{noun} is compared exactly: % is not a wildcard there"
             is_any = name.strip("%") == ""
             fix = "leave it out to match any" if is_any else "write a row for each name"
             return CriterionFlaw(Effect.NEVER, problem, fix)

@@ -62,9 +62,9 @@ def refusal(text: str) -> AdminError:
     return AdminError(f"The sandbox {text}", code=NOT_MODELLED, sqlstate="42000")
 
 
-def not_modelled(what: str) -> AdminError:
+def not_modelled(feature: str) -> AdminError:
     """Return the error for something that ProxySQL has and the sandbox does not."""
-    return refusal(f"does not model {what}")
+    return refusal(f"does not model {feature}")
 
 
 def address_text(host: str, port: int) -> str:

@@ -60,21 +60,21 @@ def merged_table(held: Sequence[HeldDigests]) -> DigestTable:
     )
 
 
-def _row(one: GroupSums) -> SeenDigest:
-    digest, hostgroup, schemaname, username, client_address = one.key  # as TABLE_GROUPS
+def _row(sums: GroupSums) -> SeenDigest:
+    digest, hostgroup, schemaname, username, client_address = sums.key  # as TABLE_GROUPS
     return SeenDigest(
         hostgroup=int(hostgroup),
         schemaname=str(schemaname),
         username=str(username),
         client_address=str(client_address),
         digest=str(digest),
-        digest_text=one.digest_text or "",
-        count_star=one.count_star,
-        first_seen=one.first_seen,
-        last_seen=one.last_seen,
-        sum_time=one.sum_time,
-        min_time=one.min_time,
-        max_time=one.max_time,
-        sum_rows_affected=one.sum_rows_affected,
-        sum_rows_sent=one.sum_rows_sent,
+        digest_text=sums.digest_text or "",
+        count_star=sums.count_star,
+        first_seen=sums.first_seen,
+        last_seen=sums.last_seen,
+        sum_time=sums.sum_time,
+        min_time=sums.min_time,
+        max_time=sums.max_time,
+        sum_rows_affected=sums.sum_rows_affected,
+        sum_rows_sent=sums.sum_rows_sent,
     )

@@ -358,12 +358,12 @@ class FleetWatch:
         else:  # refused, or the connection broke: nothing was changed
             self._note_not_applied(one, *_refitted(error).lines())
 
-    def _note_not_applied(self, one: WatchedInstance, message: str, *details: str) -> None:
-        """Report once why an apply did not begin; the next round tries again. Changes: one."""
-        if message != one.not_applied:
-            one.not_applied = message
+    def _note_not_applied(self, instance: WatchedInstance, message: str, *details: str) -> None:
+        """Report once why an apply did not begin; the next round tries again. Changes: instance."""
+        if message != instance.not_applied:
+            instance.not_applied = message
             text = f"not applied: {message}"
-            self._event(one.status.name, "not_applied", text, Level.WARNING, details)
+            self._event(instance.status.name, "not_applied", text, Level.WARNING, details)
 
     # Reports --------------------------------------------------------------------------------------
 

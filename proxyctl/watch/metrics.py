@@ -78,30 +78,30 @@ def _only(value: float | None) -> list[InstanceSample]:
     return [] if value is None else [({}, value)]
 
 
-def _modules(one: InstanceStatus) -> list[InstanceSample]:
-    found = one.plan.modules.items() if one.plan else ()
-    return [({"module": name}, float(is_in_sync)) for name, is_in_sync in found]
+def _modules(status: InstanceStatus) -> list[InstanceSample]:
+    modules = status.plan.modules.items() if status.plan else ()
+    return [({"module": name}, float(is_in_sync)) for name, is_in_sync in modules]
 
 
-def _rows(one: InstanceStatus) -> list[InstanceSample]:
-    found = one.plan.rows.items() if one.plan else ()
-    return [({"layer": layer.value}, float(count)) for layer, count in found]
+def _rows(status: InstanceStatus) -> list[InstanceSample]:
+    rows = status.plan.rows.items() if status.plan else ()
+    return [({"layer": layer.value}, float(count)) for layer, count in rows]
 
 
-def _refusals(one: InstanceStatus) -> list[InstanceSample]:
-    found = one.plan.refusals.items() if one.plan else ()
-    return [({"code": code}, float(count)) for code, count in found]
+def _refusals(status: InstanceStatus) -> list[InstanceSample]:
+    refusals = status.plan.refusals.items() if status.plan else ()
+    return [({"code": code}, float(count)) for code, count in refusals]
 
 
-def _lint_errors(one: InstanceStatus) -> list[InstanceSample]:
-    errors = one.plan.lint_errors if one.plan else None
+def _lint_errors(status: InstanceStatus) -> list[InstanceSample]:
+    errors = status.plan.lint_errors if status.plan else None
     return [] if errors is None else [({}, float(errors.before))]
 
 
-def _applies(one: InstanceStatus) -> list[InstanceSample]:
+def _applies(status: InstanceStatus) -> list[InstanceSample]:
     return [
-        ({"result": "success"}, float(one.applies)),
-        ({"result": "failure"}, float(one.failed_applies)),
+        ({"result": "success"}, float(status.applies)),
+        ({"result": "failure"}, float(status.failed_applies)),
     ]
 
 

@@ -189,12 +189,12 @@ def _kinds(
         yield RegressionKind.MORE_ROWS
 
 
-def _place(one: Regression) -> tuple[bool, float, str]:
+def _place(regression: Regression) -> tuple[bool, float, str]:
     """Return the sort key: the largest growth of time per second first, vanished digests last."""
-    more = one.after.busy - one.before.busy
-    if one.after.load.count_star:
-        return False, -more, one.digest
-    return True, more, one.digest
+    more = regression.after.busy - regression.before.busy
+    if regression.after.load.count_star:
+        return False, -more, regression.digest
+    return True, more, regression.digest
 
 
 def _with_rules(
