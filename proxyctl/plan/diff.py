@@ -33,14 +33,17 @@ class TableDiff:
     """The differences of one table."""
 
     layout: Layout
+    """The table in the instance's version."""
     desired: DesiredTable | None
     """The rows of the files; None: the files do not manage the table."""
     memory: Rows
-    """MEMORY as stored: users in halves stay halves. So are RUNTIME and DISK."""
+    """MEMORY as stored: users in halves stay halves."""
     runtime: Rows
+    """RUNTIME as stored."""
     running: Rows
     """RUNTIME with the halves of users joined."""
     disk: Rows
+    """DISK as stored."""
     target: Rows
     """MEMORY after staging."""
     changes: Mapping[Layer, list[Difference]]
@@ -51,8 +54,9 @@ class TableDiff:
     unsaved: list[Difference]
     """The differences of DISK from MEMORY, in the same way."""
     memory_count: int
-    """The rows of MEMORY; a user, and a node of a family, counts once."""
+    """The number of rows of MEMORY; a user, and a node of a family, counts once."""
     runtime_count: int
+    """The number of rows of RUNTIME, counted likewise."""
     unowned: int = 0
     """The number of MEMORY rows outside the scope of the files."""
 
