@@ -1,4 +1,4 @@
-"""Text for people: counted nouns, what a terminal must not see, the nearest known word. Pure."""
+"""Text for people: what a terminal must not see, the nearest known word, counted nouns. Pure."""
 
 from __future__ import annotations
 

@@ -111,7 +111,10 @@ def roll_out(targets: Sequence[Target], approved: Fleet, request: RolloutRequest
 
 
 def _read_shunned(client: AdminClient) -> frozenset[str]:
-    """Return the SHUNNED servers, as host:port. Raises: InstanceError."""
+    """Return the servers that are SHUNNED and nowhere ONLINE, as host:port.
+
+    Raises: InstanceError.
+    """
     shunned = shunned_servers(read_pool(client))
     return frozenset(f"{server.host}:{server.port}" for server in shunned)
 

@@ -84,7 +84,7 @@ class Sampler:
             answered=answered,
             errors=_errors(client, counters),
             failures={_name(server): server.errors for server in pool},
-            # A server that lags does so without an error of a client.
+            # SHUNNED_REPLICATION_LAG is left out: such a server lags, but has not failed.
             shunned=frozenset(
                 _name(server) for server in shunned_servers(pool) if server.status == "SHUNNED"
             ),

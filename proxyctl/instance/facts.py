@@ -145,12 +145,9 @@ def shunned_servers(pool: Sequence[PoolServer]) -> list[PoolServer]:
     A node that waits to become the Galera writer is SHUNNED there, and ONLINE in another hostgroup.
     The status of a server that lags is SHUNNED_REPLICATION_LAG.
     """
-    online = {server.key[1:] for server in pool if server.status == "ONLINE"}
-    return [
-        server
-        for server in pool
-        if server.status.startswith("SHUNNED") and server.key[1:] not in online
-    ]
+    online = {(server.host, server.port) for server in pool if server.status == "ONLINE"}
+    shunned = (server for server in pool if server.status.startswith("SHUNNED"))
+    return [server for server in shunned if (server.host, server.port) not in online]
 
 
 def used_connections(client: AdminClient, servers: str = "mysql_servers") -> dict[Key, int]:

@@ -1,4 +1,4 @@
-"""What a command costs that has little to do: Python and its libraries start, then ours."""
+"""How long a small command takes to start: Python, the libraries, then our own modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.commands.measure import Line, best, run
 
 ROUNDS = 9
 LIBRARIES = "import pydantic, pymysql, typer, yaml"
-"""What every command that reads files and an instance imports, whoever writes it."""
+"""The libraries that every command imports which reads files and an instance."""
 
 
 def lines(folder: Path, env: Mapping[str, str]) -> list[Line]:
