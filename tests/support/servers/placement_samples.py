@@ -75,6 +75,6 @@ class Sampler:
         Raises: AssertionError.
         """
         assert len(self.samples) > 20
-        writers = {len(online(sample[10])) for sample in self.samples}
-        assert writers == {1}
-        assert min(len(online(sample[30])) for sample in self.samples) >= 1
+        for sample in self.samples:
+            assert len(online(sample[10])) == 1, sample
+            assert online(sample[30]), sample
