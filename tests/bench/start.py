@@ -11,7 +11,7 @@ from tests.support.commands.measure import Line, best, run
 
 ROUNDS = 9
 LIBRARIES = "import pydantic, pymysql, typer, yaml"
-"""The libraries that every command imports which reads files and an instance."""
+"""The libraries imported by every command that reads files and an instance."""
 
 
 def lines(folder: Path, env: Mapping[str, str]) -> list[Line]:
